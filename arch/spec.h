@@ -64,6 +64,8 @@ struct TmaSpec {
   std::int64_t max_dims = 0;        // of a tensor
   std::optional<Bytes> max_stride;  // between neighbours along a dimension; no bound where absent
   std::optional<std::int64_t> rate;  // lines that the engine asks for in a cycle; no bound where absent
+
+  bool operator==(const TmaSpec&) const = default;
 };
 
 // Lanes of a core that execute instructions of some kinds, a warp's lane by lane (arch/pipes.h).
@@ -71,6 +73,8 @@ struct PipeSpec {
   std::string name;
   std::optional<std::int64_t> lanes;  // a cycle and core; as its instructions' rates say where absent
   std::vector<std::string> executes;  // entries of `compute`, and of kOtherInstructions
+
+  bool operator==(const PipeSpec&) const = default;
 };
 
 // One core: a GPU's SM or CU, an IPU's tile.
@@ -95,6 +99,8 @@ struct CoreSpec {
   std::optional<Cycles> block_launch, warp_launch;
   std::optional<Cycles>
       issue_interval;  // bsp: from one instruction of a thread to its next one, whether others issue or not
+
+  bool operator==(const CoreSpec&) const = default;
 };
 
 // How the elements of a matrix instruction's operands lie over the lanes that execute it, and those of its sums. The
@@ -102,6 +108,8 @@ struct CoreSpec {
 struct FragmentSpec {
   std::optional<FragmentMap> a, b;
   FragmentMap c;
+
+  bool operator==(const FragmentSpec&) const = default;
 };
 
 // How an operand's fragment comes from the scratchpad into registers. Where it is absent the instruction set lacks such
@@ -112,12 +120,16 @@ struct FragmentLoad {
   std::int64_t rows = 0;           // of one load at most; of a core matrix
   std::optional<Bytes> piece;      // of a row that a lane gets, lanes in order; a register of 4 B where absent
   std::optional<Bytes> transpose;  // size of the elements that a load can transpose; none where absent
+
+  bool operator==(const FragmentLoad&) const = default;
 };
 
 // What the instruction is called where programs are written; a dialect that is absent cannot say it.
 struct Spelling {
   std::optional<std::string> cuda;  // PTX
   std::optional<std::string> hip;   // a builtin of AMD's compiler
+
+  bool operator==(const Spelling&) const = default;
 };
 
 // What a library's code for an instruction takes beside it, in cycles of a core: causes of what one call of it costs on
@@ -129,6 +141,8 @@ struct VertexOverhead {
   std::optional<Cycles> depth_block;   // of every k products
   bool swaps = false;                  // either operand may stay in the unit, not the second one alone
   std::string source;                  // which library
+
+  bool operator==(const VertexOverhead&) const = default;
 };
 
 // One kind of arithmetic instruction and its rate.
@@ -148,6 +162,8 @@ struct ComputeSpec {
   std::optional<Bytes> weight_load_width;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<VertexOverhead> overhead;  // bsp
   std::optional<FlopsPerSecond> peak;
+
+  bool operator==(const ComputeSpec&) const = default;
 };
 
 // DRAM timing in cycles of the level's clock, by JEDEC name without the leading t (facts: rcd, rp, ras, rc, ...).
@@ -161,6 +177,8 @@ struct TlbSpec {
   Cycles miss;                          // added to the level's latency where the translation is not at hand
   std::optional<std::int64_t> walkers;  // pages whose translations are fetched at a time; any number, at once
   bool writes = false;                  // what is written and not in the caches is translated too
+
+  bool operator==(const TlbSpec&) const = default;
 };
 
 // What every level of the memory hierarchy says. Each kind of level has a spec of its own, with its own keys alone.
@@ -168,12 +186,16 @@ struct LevelSpec {
   std::string name;
   Scope scope{};
   Bytes capacity;  // of one instance (of a register level: per core)
+
+  bool operator==(const LevelSpec&) const = default;
 };
 
 // A level that loads and stores reach by address.
 struct AddressedLevel : LevelSpec {
   std::optional<Cycles> latency;       // whole load-to-use latency of a hit here, in core cycles
   std::optional<BytesPerSecond> peak;  // stated, all instances of a device together; checks the causes
+
+  bool operator==(const AddressedLevel&) const = default;
 };
 
 struct DramLevel : AddressedLevel {
@@ -218,6 +240,8 @@ struct DramLevel : AddressedLevel {
   // bytes of a tensor lie in one channel.
   std::optional<std::string> ports;
   std::optional<Bytes> interleave;
+
+  bool operator==(const DramLevel&) const = default;
 };
 
 struct CacheLevel : AddressedLevel {
@@ -239,6 +263,8 @@ struct CacheLevel : AddressedLevel {
   std::optional<Cycles> remote_latency;
   std::optional<PartialWrite> partial_write;  // such writes cost nothing where absent
   std::optional<Bytes> remote_width;          // that one group takes from the others in a cycle; no bound where absent
+
+  bool operator==(const CacheLevel&) const = default;
 };
 
 struct ScratchpadLevel : AddressedLevel {
@@ -251,12 +277,16 @@ struct ScratchpadLevel : AddressedLevel {
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
   // lies in pairs of banks, from which alone one load takes more than the word of a bank.
   std::optional<Bytes> load, store, interleaved;
+
+  bool operator==(const ScratchpadLevel&) const = default;
 };
 
 struct RegisterLevel : LevelSpec {
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
   std::optional<std::int64_t> granule;     // of a thread, in which hardware hands registers out; 1 where absent
   bool separate_sums = false;  // matrix instructions add up in registers of their own, as many as the others
+
+  bool operator==(const RegisterLevel&) const = default;
 };
 
 // One level of the memory hierarchy; the alternatives stand in the order of Kind.
@@ -304,6 +334,8 @@ struct LinkSpec {
   std::optional<Cycles> hop;             // from router to router
   std::optional<Cycles> port;            // between a core and its router
   std::optional<Bytes> header;           // that the links carry beside every packet; none where absent
+
+  bool operator==(const LinkSpec&) const = default;
 };
 
 // Whether it links cores with each other.
@@ -315,6 +347,8 @@ struct Calibration {
   double ratio = 1;
   std::string source;
   std::optional<double> residual;  // relative, of the data it was fitted to
+
+  bool operator==(const Calibration&) const = default;
 };
 
 // What an operator is, in the words of the suites, convolutions with and without a window apart.
@@ -335,6 +369,8 @@ struct ErrorBand {
   double low = 0, high = 0;   // the 0.1 and 0.9 quantiles
   std::int64_t rows = 0;      // that they are of
   std::string source;
+
+  bool operator==(const ErrorBand&) const = default;
 };
 
 // Other people's constants about this chip, read only by the searches that reproduce them (construct/).
@@ -344,6 +380,8 @@ struct RollerBaseline {
   std::int64_t registers_per_block = 0, registers_per_thread = 0;
   Bytes smem_per_block, dram_transaction, smem_transaction;
   std::string source;
+
+  bool operator==(const RollerBaseline&) const = default;
 };
 
 // Of the open code of Welder: what it knows of matrix instructions.
@@ -352,6 +390,8 @@ struct WelderMma {
   std::int64_t num_stages = 1;          // slots of cached operands
   std::optional<std::int64_t> padding;  // elements behind rows along the reduction; as behind other rows where absent
   std::optional<Bytes> panel;           // that blocks of one panel move; blocks are in rows where absent
+
+  bool operator==(const WelderMma&) const = default;
 };
 
 struct WelderBaseline {
@@ -360,11 +400,15 @@ struct WelderBaseline {
   Bytes smem_per_block, smem_per_core, read_transaction, write_transaction;
   std::optional<WelderMma> mma;
   std::string source;
+
+  bool operator==(const WelderBaseline&) const = default;
 };
 
 struct Baselines {
   std::optional<RollerBaseline> roller_osdi22;
   std::optional<WelderBaseline> welder_open;
+
+  bool operator==(const Baselines&) const = default;
 };
 
 // Registers that a compiler holds of a thread beside its tile's values (model/simt/registers.h): nothing where absent.
@@ -373,6 +417,8 @@ struct RegisterAllowances {
   std::optional<std::int64_t> staged_operand;  // that is copied step by step: from where, to where, how far
   std::optional<std::int64_t> im2col_read;     // of an element that a thread reads for itself
   std::optional<std::int64_t> mma_operands;    // at least, where instructions read both factors from the scratchpad
+
+  bool operator==(const RegisterAllowances&) const = default;
 };
 
 // What the compiler of the chip's kernels does, as one version of it was seen to.
@@ -387,6 +433,8 @@ struct CompilerSpec {
   // Threads of a block for which it leaves registers where a kernel does not say how many it has; those that it has.
   std::optional<std::int64_t> assumed_block;
   RegisterAllowances registers;
+
+  bool operator==(const CompilerSpec&) const = default;
 };
 
 struct ArchSpec {
@@ -410,6 +458,8 @@ struct ArchSpec {
                                  // changed by a file that extends theirs, or by --set
   bool error_bands_anyway = false;  // they are wanted where they do not hold, too
   Baselines baselines;
+
+  bool operator==(const ArchSpec&) const = default;
 };
 
 }  // namespace tilescope::arch

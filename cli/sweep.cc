@@ -120,6 +120,10 @@ void add_sweep(CLI::App& app, int& status) {
       command->add_flag("--schema", o->schema, "Print the JSON Schema of sweep files, and nothing else");
   schema->excludes(file)->excludes(store);
   add_jobs(*command, o->request.jobs);
+  command
+      ->add_option("--memory", o->request.memory,
+                   "Of programs that chips share, as in 512MiB; a quarter of the machine's where it is absent")
+      ->transform(CLI::AsSizeValue(false));
   add_json(*command, o->json);
   command->callback([o, file, store, &status] {
     if (!o->schema && file->empty()) throw CLI::RequiredError("SPEC");

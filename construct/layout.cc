@@ -35,7 +35,7 @@ struct Passes {
 // `use` is that of the operand where the rules know a memory.
 Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const auto [write, read] = rules.known != nullptr ? rules.known->costs().of(use, p, i)
-                                                    : model::cached_cost(p, i, model::StagingChip(rules.arch));
+                                                    : model::cached_cost(p, i, model::make_geometry(rules.arch));
   return {write.accesses * static_cast<double>(write.use.passes) + read.accesses * static_cast<double>(read.use.passes),
           write.accesses * static_cast<double>(write.use.groups) + read.accesses * static_cast<double>(read.use.groups),
           write.instructions + read.instructions};
@@ -185,6 +185,8 @@ std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& r
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 
+}  // namespace
+
 std::vector<StageProgram> other_block_orders(const StageProgram& p, const LayoutRules& rules) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
@@ -218,8 +220,6 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
     if (std::optional<StageProgram> q = split_into(p, parts, rules)) out.push_back(std::move(*q));
   }
 }
-
-}  // namespace
 
 StageProgram apply_layout(StageProgram p, const LayoutRules& rules) {
   const bool by_engine = !chooses_rows(p);

@@ -7,18 +7,21 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "construct/candidate_pools.h"
 #include "construct/cost_model.h"
 #include "construct/restrictions.h"
 #include "expr/expression.h"
-#include "model/simt/cached_costs.h"
 
 namespace tilescope::construct {
 
-// The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles and sharing.
-// Deterministic. Empty only where no program fits the chip and the restrictions.
-// `known`, which the cost model may share, remembers the bank passes that were counted.
+// The best `keep` programs of a single-stage expression on a chip, best first by the model, no two of the same tiles
+// and sharing. Deterministic. Empty only where no program fits the chip and the restrictions. Results do not depend on
+// `pools`, which callers give that ask for many chips.
+std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
+                           const Restrictions& restrictions = {}, CandidatePools* pools = nullptr);
+
+// The same by another cost model.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
-                           std::size_t keep, const Restrictions& restrictions = {},
-                           model::CachedCosts* known = nullptr);
+                           std::size_t keep, const Restrictions& restrictions = {});
 
 }  // namespace tilescope::construct

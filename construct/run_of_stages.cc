@@ -326,7 +326,7 @@ class Run {
         kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
         if (p.matrix() != nullptr) judged.operands[o].padding = assumed_padding(p, o, request.carried);
       }
-      kernel.scratchpad = tile::staging_of(p, arch_).bytes +
+      kernel.scratchpad = tile::staging_of(p, arch_.core).bytes +
                           (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
       const auto e = model::estimate_stage_of(judged, kernel, machine_, &memory_.costs());
       if (!e || e->total_us >= best) continue;
@@ -393,7 +393,7 @@ class Run {
 }  // namespace
 
 RunMemory::RunMemory(const expr::Expression& e, const arch::ArchSpec& a, const Restrictions& restrictions)
-    : given(restrictions), known(a) {
+    : given(restrictions), known(model::make_geometry(a)) {
   for (std::size_t s = 0; s < e.stages.size(); ++s) {
     const expr::Expression one = expr::single_stage(e, s);
     spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));

@@ -201,8 +201,7 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   return undominated(kept);
 }
 
-double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block, const arch::ArchSpec& a,
-               const arch::ComputeSpec* matrix_unit) {
+TileWork work_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block) {
   double points = 1, padded = 1, blocks = 1;
   for (std::size_t i = 0; i < space.axes.size(); ++i) {
     const std::int64_t n = space.axes[i].extent, tiles = base::ceil_div(n, block.extents[i]);
@@ -210,21 +209,31 @@ double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTi
     padded *= static_cast<double>(i < space.spatial ? tiles * block.extents[i] : n);
     if (i < space.spatial) blocks *= static_cast<double>(tiles);
   }
-  // A reduction is split where there are fewer blocks than cores.
-  const bool reduces = space.axes.size() > space.spatial;
-  const auto cores = static_cast<double>(a.core.count);
-  const double waves = blocks < cores && reduces ? 1 : std::ceil(blocks / cores) * cores / blocks;
+  return {padded, blocks, registers.traffic * padded / points, block.traffic};
+}
+
+TileRates tile_rates(const TileSpace& space, const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit) {
+  TileRates r;
   const arch::ComputeSpec* unit = matrix_unit != nullptr
                                       ? matrix_unit
                                       : arch::scalar_unit_of(a, space.expression.dtype, space.expression.accumulate);
-  const auto rate = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);
-  const auto element = static_cast<double>(base::size_of(space.expression.dtype).n);
+  r.reduces = space.axes.size() > space.spatial;
+  r.cores = static_cast<double>(a.core.count);
+  r.instructions = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);
+  r.element = static_cast<double>(base::size_of(space.expression.dtype).n);
   // A load is an instruction like a multiply-add; of a whole warp it takes the scratchpad's banks.
-  const double load_rate =
-      matrix_unit == nullptr ? rate : static_cast<double>(arch::transaction_of(*arch::scratchpad_of(a)).n) / element;
-  const double loads = registers.traffic * padded / points;
-  const double core_us = (padded / rate + loads / load_rate) * waves / cores * 1e6 / static_cast<double>(a.clock.n);
-  const double memory_us = block.traffic * element * 1e6 / arch::device_bandwidth_of(a).v;
+  r.loads = matrix_unit == nullptr ? r.instructions
+                                   : static_cast<double>(arch::transaction_of(*arch::scratchpad_of(a)).n) / r.element;
+  r.clock = static_cast<double>(a.clock.n);
+  r.bytes = arch::device_bandwidth_of(a).v;
+  return r;
+}
+
+double cost_of(const TileWork& t, const TileRates& r) {
+  // A reduction is split where there are fewer blocks than cores.
+  const double waves = t.blocks < r.cores && r.reduces ? 1 : std::ceil(t.blocks / r.cores) * r.cores / t.blocks;
+  const double core_us = (t.instructions / r.instructions + t.loads / r.loads) * waves / r.cores * 1e6 / r.clock;
+  const double memory_us = t.traffic * r.element * 1e6 / r.bytes;
   return std::max(core_us, memory_us) + kNotHidden * std::min(core_us, memory_us);
 }
 

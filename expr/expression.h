@@ -27,6 +27,8 @@ struct Axis {
   std::string name;
   std::int64_t size = 0;
   bool reduction = false;
+
+  bool operator==(const Axis&) const = default;
 };
 
 // coefficient * axis
@@ -73,6 +75,8 @@ struct Node {
   int index = 0;              // kScalar: of Expression::scalars; kRead: of Stage::reads
   Function function{};        // kCall
   int left = -1, right = -1;  // operands, as indices of nodes
+
+  bool operator==(const Node&) const = default;
 };
 
 // One statement: output[spatial axes] (reducer)= body.
@@ -89,6 +93,8 @@ struct Stage {
     while (n < axes.size() && !axes[n].reduction) ++n;
     return n;
   }
+
+  bool operator==(const Stage&) const = default;
 };
 
 inline constexpr int kInput = -1;
@@ -104,6 +110,8 @@ struct Tensor {
     for (const std::int64_t d : shape) n *= d;
     return n;
   }
+
+  bool operator==(const Tensor&) const = default;
 };
 
 // One or several stages in order; a later one may read what an earlier one wrote. Element counts of all tensors and the
@@ -115,6 +123,8 @@ struct Expression {
   base::Dtype dtype{};
   base::Dtype accumulate{};
   std::vector<std::string> notes;  // what was approximated: a read that is not affine takes the full extent
+
+  bool operator==(const Expression&) const = default;
 };
 
 }  // namespace tilescope::expr

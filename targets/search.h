@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace tilescope::construct {
+class CandidatePools;
+}
+
 namespace tilescope::targets {
 
 // Construction, its published form, the published policy for groups of stages, partitions of cores that exchange alone,
@@ -18,6 +22,8 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   // Only programs that no other beats both in time and in what they need of a core's memory.
   bool pareto = false;
+  // What constructions of one thread share, where they are of many chips; results do not depend on it. May be null.
+  construct::CandidatePools* pools = nullptr;
 };
 
 }  // namespace tilescope::targets

@@ -38,7 +38,7 @@ Limit sums_limit(const StageProgram& p) {
 
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
-  return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
+  return {staging_of(p, a.core).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
 }
 
 Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {

@@ -55,7 +55,7 @@ std::vector<Area> areas_of(const RProgram& p, const arch::ArchSpec& a, GroupLayo
     const bool behind = loop && loop->leaves_behind(i);
     Phases works = from_to(phase[i], phase[i]);
     if (behind) works.set(phase.back());
-    areas.push_back({works, staging_of(stage, a).bytes.n, &grouped.staging});
+    areas.push_back({works, staging_of(stage, a.core).bytes.n, &grouped.staging});
     if (loop && loop->coefficient(i))
       areas.push_back({from_to(phase[i], phase[loop->last]),
                        base::size_of(stage.space->expression.accumulate).n * kept_elements(stage), &grouped.factors});

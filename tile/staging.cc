@@ -3,17 +3,16 @@
 
 #include <algorithm>
 
-#include "arch/derive.h"
 #include "base/integer.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
-StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
+StagingLayout staging_of(const StageProgram& p, const arch::CoreSpec& core) {
   // No access of one thread straddles the beginning of a tile.
-  const std::int64_t access = std::max(kStagingAlignment, arch::widest_access_of(a).n);
-  const TmaStaging tma = tma_staging(p, a);
+  const std::int64_t access = std::max(kStagingAlignment, core.max_access.value_or(base::Bytes{0}).n);
+  const TmaStaging tma = tma_staging(p, core);
   const std::int64_t alignment = base::round_up(tma.alignment.n, access), stages = p.stages_held();
   StagingLayout out;
   out.begins.assign(p.space->inputs.size(), {0});
@@ -23,7 +22,7 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * stages);
   }
-  out.bytes = std::max({out.bytes, result_tile_bytes(p), shared_parts_bytes(p, a.core)});
+  out.bytes = std::max({out.bytes, result_tile_bytes(p), shared_parts_bytes(p, core)});
   out.mbarriers = {base::round_up(out.bytes.n, tma.mbarrier.n)};
   out.bytes = out.mbarriers + tma.mbarrier * tma.mbarriers;
   return out;

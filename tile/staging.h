@@ -21,6 +21,6 @@ struct StagingLayout {
   base::Bytes bytes;      // of the block
 };
 
-StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a);
+StagingLayout staging_of(const StageProgram& p, const arch::CoreSpec& core);
 
 }  // namespace tilescope::tile

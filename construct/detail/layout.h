@@ -54,6 +54,10 @@ tile::StageProgram apply_layout(tile::StageProgram p, const LayoutRules& rules);
 using LayoutKnob = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
 std::span<const LayoutKnob> layout_knobs();
 
+// Those of them that ask how many cores the chip has.
+std::vector<tile::StageProgram> other_block_orders(const tile::StageProgram& p, const LayoutRules& rules);
+std::vector<tile::StageProgram> other_splits(const tile::StageProgram& p, const LayoutRules& rules);
+
 // The program laid out, and every combination of what its choices could be.
 std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
 

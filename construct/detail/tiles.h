@@ -37,6 +37,8 @@ struct GrowthLimits {
   std::int64_t warp = 1;
   base::Bytes transaction;  // of memory
   base::Bytes max_access;   // of one thread
+
+  auto operator<=>(const GrowthLimits&) const = default;
 };
 GrowthLimits growth_limits(const arch::ArchSpec& a);
 
@@ -62,12 +64,25 @@ std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLim
 // Of the shorter of two times, what the longer one does not hide: tiles that it binds alike are still told apart.
 inline constexpr double kNotHidden = 0.25;
 
-// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions
-// (iterations and loads into registers, in whole waves of blocks) and of what blocks move through the device cache.
-// After ROLLER's own model (OSDI'22, section 3.4); it says which tiles are worth a cost model's time, and it is never
-// shown as a time. `matrix_unit` is the instruction whose fragments they are, or null.
-double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
-               const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
+// What a block tile over a register tile asks of a chip, for the whole stage: a core's instructions and loads into
+// registers, what lies beyond the stage's ranges included, and elements that blocks move through the device cache.
+struct TileWork {
+  double instructions = 0, blocks = 0, loads = 0, traffic = 0;
+};
+TileWork work_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block);
+
+// What the chip does of that. `matrix_unit` is the instruction whose fragments the tiles are, or null.
+struct TileRates {
+  bool reduces = false;
+  double cores = 1, instructions = 1, loads = 1, clock = 1;  // a cycle and core
+  double element = 1, bytes = 1;                             // bytes of one; a second
+};
+TileRates tile_rates(const tile::TileSpace& space, const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
+
+// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions, in
+// whole waves of blocks, and of what blocks move through the device cache. After ROLLER's own model (OSDI'22, section
+// 3.4); it says which tiles are worth a cost model's time, and it is never shown as a time.
+double cost_of(const TileWork& work, const TileRates& rates);
 
 // The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
 tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);

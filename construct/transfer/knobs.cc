@@ -48,13 +48,14 @@ std::array<std::int64_t, 3> result_paddings(const StageProgram& p, const arch::A
 }
 
 double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
-  const model::StagingChip banks(chip);
-  const model::ResultGathering of =
-      model::of_results(p, [&](const auto& entry) { return model::gathering(entry, p, banks.warp, banks.max_access); });
+  const arch::ScratchpadLevel& banks = *arch::scratchpad_of(chip);
+  const std::int64_t warp = chip.core.warp;
+  const model::ResultGathering of = model::of_results(
+      p, [&](const auto& entry) { return model::gathering(entry, p, warp, arch::widest_access_of(chip)); });
   double passes = 0;
   for (const model::ResultAccess* a : {&of.write, &of.read})
     if (a->per_warp > 0)
-      passes += a->per_warp * static_cast<double>(model::bank_passes(a->access, banks.banks, banks.bank_width));
+      passes += a->per_warp * static_cast<double>(model::bank_passes(a->access, banks.banks, banks.bank_width.n));
   return passes;
 }
 

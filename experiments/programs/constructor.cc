@@ -42,10 +42,12 @@ std::optional<Configurations> Constructor::configurations(const expr::Expression
   return welder_configurations(e, arch_, keep_);
 }
 
-Constructed Constructor::construct(const expr::Expression& e) const {
+Constructed Constructor::construct(const expr::Expression& e, construct::CandidatePools* pools) const {
   Constructed out;
   const double start_ms = thread_cpu_ms();
-  out.programs = programs(e, out);
+  SearchOptions how = search_;
+  how.pools = pools;
+  out.programs = programs(e, how, out);
   if (search_.pareto) keep_front(out.programs);
   out.construct_ms = thread_cpu_ms() - start_ms;
   return out;
@@ -98,9 +100,10 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
   return best;
 }
 
-std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Constructed& out) const {
+std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, const SearchOptions& how,
+                                                  Constructed& out) const {
   const std::size_t keep = search_.pareto ? kOfFront : keep_;
-  std::vector<tile::RProgram> programs = apart(e, keep, out);
+  std::vector<tile::RProgram> programs = apart(e, how, keep, out);
   const bool connects = target_.connect.refusal().empty() && search_.search == targets::Search::kRoller;
   if (e.stages.size() == 1 || !connects || given_.fuse == construct::Fuse::kNone) return programs;
   // What is fused comes first where it is faster; equal programs keep their order.
@@ -111,13 +114,13 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
   };
   add_connected(e, programs);
   if (const expr::Expression inlined = expr::with_everything_inlined(e); inlined.stages.size() < e.stages.size()) {
-    const std::vector<tile::RProgram> of_inlined = apart(inlined, keep, out);
+    const std::vector<tile::RProgram> of_inlined = apart(inlined, how, keep, out);
     programs.insert(programs.end(), of_inlined.begin(), of_inlined.end());
     if (inlined.stages.size() > 1) add_connected(inlined, of_inlined);
   }
   if (const auto behind = expr::with_quotients_behind(e)) {
     Constructed more;
-    add_connected(*behind, apart(*behind, keep, more));
+    add_connected(*behind, apart(*behind, how, keep, more));
   }
   return fastest(std::move(programs), keep);
 }
@@ -134,11 +137,12 @@ std::vector<tile::RProgram> Constructor::fastest(std::vector<tile::RProgram> pro
 }
 
 // Every stage a kernel of its own.
-std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, std::size_t keep, Constructed& out) const {
+std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, const SearchOptions& how, std::size_t keep,
+                                               Constructed& out) const {
   std::vector<tile::Nodes> stages;
   std::size_t count = keep;
   for (std::size_t s = 0; s < e.stages.size(); ++s) {
-    targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, search_, keep, given_);
+    targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, how, keep, given_);
     count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());

@@ -52,13 +52,15 @@ class Constructor {
   std::optional<Configurations> configurations(const expr::Expression& e) const;
   // Of an expression of several stages every stage a kernel of its own, program r made of every stage's r-th best, and
   // what is faster with stages inlined or connected, as the restrictions allow; best first.
-  Constructed construct(const expr::Expression& e) const;
+  // `pools`: what constructions for several chips share on one thread; may be null, and changes no result.
+  Constructed construct(const expr::Expression& e, construct::CandidatePools* pools = nullptr) const;
   // The one of these programs that is predicted to be fastest; nothing after errors.
   std::optional<BestProgram> best(const expr::Expression& e, base::Diagnostics& diags) const;
 
  private:
-  std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
-  std::vector<tile::RProgram> apart(const expr::Expression& e, std::size_t keep, Constructed& out) const;
+  std::vector<tile::RProgram> programs(const expr::Expression& e, const SearchOptions& how, Constructed& out) const;
+  std::vector<tile::RProgram> apart(const expr::Expression& e, const SearchOptions& how, std::size_t keep,
+                                    Constructed& out) const;
   std::vector<tile::RProgram> fastest(std::vector<tile::RProgram> programs, std::size_t keep) const;
   void keep_front(std::vector<tile::RProgram>& programs) const;
 

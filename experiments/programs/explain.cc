@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "arch/numbers.h"
+#include "construct/candidate_pools.h"
 #include "experiments/common/parallel.h"
 #include "experiments/programs/constructor.h"
 #include "experiments/programs/from_model.h"
@@ -24,6 +25,8 @@ namespace {
 
 // As many as `compile` keeps by default: what its first one is, is the best here.
 constexpr std::size_t kKeep = 10;
+// Of programs that changed chips share, a thread: those of one operator take a few MiB.
+constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 
 // A chip and what constructs for it; stays where it is, for the constructor refers to the chip.
 struct Chip {
@@ -139,9 +142,9 @@ struct Work {
   std::vector<Answer> answers;  // one a changed chip
 };
 
-Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
+Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
-  const Constructed found = c.chip->constructor.construct(w.op->expression);
+  const Constructed found = c.chip->constructor.construct(w.op->expression, &pools);
   base::Diagnostics diags;
   if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
@@ -224,14 +227,16 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   std::mutex one_at_a_time;
   std::size_t done = 0;
   const std::size_t all = work.size() * chips.size();
-  const auto one = [&](std::size_t i) {
-    Work& w = work[i / chips.size()];
-    const std::size_t c = i % chips.size();
-    if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c]);
-    const std::lock_guard lock(one_at_a_time);
-    progress(++done, all);
-  };
-  parallel_for(all, jobs, [&] { return one; });
+  parallel_for(all, jobs, [&] {
+    // Changes of one operator follow each other.
+    return [&, pools = std::make_shared<construct::CandidatePools>(kPoolBytes)](std::size_t i) {
+      Work& w = work[i / chips.size()];
+      const std::size_t c = i % chips.size();
+      if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c], *pools);
+      const std::lock_guard lock(one_at_a_time);
+      progress(++done, all);
+    };
+  });
   std::vector<ExplainedOperator> out;
   for (Work& w : work) out.push_back(explained(w, chips, a));
   return out;

@@ -7,6 +7,12 @@
 
 namespace tilescope::experiments {
 
+SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes)
+    : workloads_(workloads) {
+  for (std::size_t w = 0; w < workloads.size(); ++w)
+    pools_.push_back(std::make_unique<Pools>(pool_bytes / workloads.size()));
+}
+
 std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions) {
   const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Asked& s) {
     return s.chip == &chip && s.restrictions.pads == restrictions.pads && s.restrictions.block == restrictions.block;
@@ -35,7 +41,10 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
   if (found->programs == nullptr) {
     const Asked& s = searches_[search];
     const Constructor constructor(*s.chip, {Search::kRoller}, kSearched, s.restrictions);
-    auto programs = std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression));
+    Pools& shared = *pools_[workload];
+    const std::lock_guard alone(shared.one_at_a_time);
+    auto programs =
+        std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }

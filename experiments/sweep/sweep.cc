@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <time.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -62,11 +63,20 @@ void note_instructions(const SweepSpec& spec, const SweepPlan& plan, Diagnostics
   for (const auto& chip : plan.chips) experiments::note_instructions(operators, *chip, chip->name, diags);
 }
 
+std::size_t quarter_of_memory() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 4;
+}
+
 class Runner {
  public:
   Runner(const SweepSpec& spec, const SweepPlan& plan, const FilePrograms& of_files, StoreWriter& store,
-         const std::function<void(const SweepProgress&)>& tell)
-      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell), tasks_(spec, plan, store) {}
+         std::size_t pool_bytes, const std::function<void(const SweepProgress&)>& tell)
+      : spec_(spec),
+        plan_(plan),
+        of_files_(of_files),
+        store_(store),
+        tell_(tell),
+        tasks_(spec, plan, store, pool_bytes) {}
 
   // Puts chips, operators and points into the store, and finds what is to be done.
   void prepare() {
@@ -406,7 +416,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
   {
     auto store = StoreWriter::open(request.store, request.tool_version, diags);
     if (!store) return std::nullopt;
-    Runner runner(*spec, *points, of_files, *store, tell);
+    Runner runner(*spec, *points, of_files, *store, request.memory > 0 ? request.memory : quarter_of_memory(), tell);
     Clock::time_point start;
     double start_cpu_seconds = 0;
     try {

@@ -19,6 +19,7 @@ struct SweepRequest {
   std::string store;         // made where it is not there
   std::string tool_version;  // of what computes: rows of another one are not mixed with its own
   int jobs = 1;
+  std::size_t memory = 0;  // bytes of programs that chips share, at most; a quarter of the machine's where 0
 };
 
 // How far a sweep is. A row is one operator at one point; rows that the store had count as done.

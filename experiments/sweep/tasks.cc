@@ -15,8 +15,8 @@ bool same(const construct::Restrictions& a, const construct::Restrictions& b) {
 
 }  // namespace
 
-SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store)
-    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads) {
+SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
+    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
   for (const PlannedPoint& p : plan.points)
     if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }

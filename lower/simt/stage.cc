@@ -18,7 +18,7 @@ Stage::Stage(const tile::StageProgram& program, const arch::ArchSpec& its_chip, 
       place(std::move(its_place)),
       indices(program, place.begins, its_block.indices()),
       addresses(program, its_block.indices()),
-      staging(tile::staging_of(program, its_chip)),
+      staging(tile::staging_of(program, its_chip.core)),
       tiles(program.space->operand_count()),
       operand_of_(program.space->stage().reads.size()) {
   for (std::size_t i = 0; i < space().inputs.size(); ++i)

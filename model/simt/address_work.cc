@@ -40,13 +40,13 @@ double divisions(const StageProgram& p, const Operand& o) {
 }
 
 // Of an address that moves with the steps: its parts of collapsed loops anew, or its pointer.
-double address(const StageProgram& p, const Operand& o, const Machine& m) {
+double address(const StageProgram& p, const Operand& o, const Geometry& m) {
   const double taken_apart = divisions(p, o);
   return taken_apart > 0 ? 1 + kDivision * taken_apart + m.address_instructions : kPointer;
 }
 
 // Once a kernel: where a piece of a tile lies in it, along every dimension of more than one element.
-double places(const StageProgram& p, const Operand& o, const Machine& m) {
+double places(const StageProgram& p, const Operand& o, const Geometry& m) {
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const auto dims = std::count_if(shape.begin(), shape.end(), [](std::int64_t n) { return n > 1; });
   return m.address_instructions + kDivision * std::max(0.0, static_cast<double>(dims) - 1);
@@ -114,7 +114,7 @@ double block_places(const StageProgram& p) {
 }  // namespace
 
 double instructions_beside_copies(const StageProgram& p, std::size_t operand, double requests, double steps,
-                                  const Machine& m) {
+                                  const Geometry& m) {
   const Operand& o = p.space->operand(operand);
   const bool together = pieces_lie_evenly(p, operand) && divisions(p, o) == 0;
   const double addresses = together ? std::min(1.0, requests) : requests;
@@ -123,7 +123,7 @@ double instructions_beside_copies(const StageProgram& p, std::size_t operand, do
   return moved + ring + addresses * places(p, o, m) / steps + requests * guards(p, o).all();
 }
 
-double instructions_beside_reads(const StageProgram& p, std::size_t operand, const Machine& m) {
+double instructions_beside_reads(const StageProgram& p, std::size_t operand, const Geometry& m) {
   const Operand& o = p.space->operand(operand);
   const auto vector = static_cast<double>(p.operands[operand].vector * p.lanes());
   const double bodies = bodies_of(p);
@@ -139,7 +139,7 @@ double instructions_of_loops(const StageProgram& p) {
   return kLoop + (bodies > 1 ? bodies * (kLoop + places) : 0);
 }
 
-double instructions_beside_stores(const StageProgram& p, double accesses, const Machine& m) {
+double instructions_beside_stores(const StageProgram& p, double accesses, const Geometry& m) {
   return m.address_instructions + block_places(p) + accesses * guards(p, p.space->output).all();
 }
 

@@ -4,51 +4,46 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arch/derive.h"
-#include "base/integer.h"
-#include "model/simt/cached_costs.h"
-#include "model/simt/detail/address_work.h"
-#include "model/simt/microkernel/detail/costs.h"
-#include "model/simt/registers.h"
-#include "model/simt/transfer/detail/costs.h"
-#include "model/simt/transfer/detail/pieces.h"
-#include "model/simt/transfer/results.h"
-#include "model/simt/warp_access.h"
-#include "tile/shared_reduction.h"
-
 namespace tilescope::model {
 namespace {
 
-using tile::StageProgram;
-
-// Counts the work of one block; everything is per core, in cycles, for all warps of the block.
-class BlockCounter {
+// The work of one block at a chip's rates; everything is per core, in cycles, for all warps of the block.
+class Worker {
  public:
-  BlockCounter(const StageProgram& p, const Machine& m, const KernelStage& kernel, const Arithmetic& arithmetic,
-               const Traffic& traffic, CachedCosts* known)
-      : p_(p), m_(m), kernel_(kernel), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
-    warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-    points_ = p.iterations_per_step();
-    results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
-    instruction_ = of_micro_kernel(p, [&](const auto& entry) { return instruction_work(entry, p); });
-  }
+  Worker(const Counts& c, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic)
+      : c_(c),
+        m_(m),
+        arithmetic_(arithmetic),
+        traffic_(traffic),
+        space_(*c.program->space),
+        warps_(static_cast<double>(c.warps)),
+        points_(c.points),
+        results_(c.results) {}
 
-  BlockWork count(const Occupancy& occupancy) {
-    for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
-      if (kernel_.kept(i))
-        count_kept(i);
-      else if (kernel_.inside(i))
-        continue;
-      else if (p_.operands[i].cached)
-        count_cached(i);
-      else
-        count_direct(i);
+  BlockWork work(const Occupancy& occupancy) {
+    work_.cached = c_.copies;
+    work_.reads_kept = c_.reads_kept;
+    for (std::size_t i = 0; i < c_.inputs.size(); ++i) {
+      const InputCounts& input = c_.inputs[i];
+      switch (input.comes) {
+        case InputCounts::Comes::kHeld:
+          break;
+        case InputCounts::Comes::kKept:
+          add_kept(input);
+          break;
+        case InputCounts::Comes::kCopied:
+          add_copied(input, i);
+          break;
+        case InputCounts::Comes::kDirect:
+          add_direct(input, i);
+          break;
+      }
     }
-    count_arithmetic();
-    count_carrying();
-    count_spills(occupancy);
-    count_sharing();
-    count_store();
+    add_arithmetic();
+    add_carrying();
+    add_spills(occupancy);
+    add_sharing();
+    add_output();
     return work_;
   }
 
@@ -65,9 +60,9 @@ class BlockCounter {
   }
 
   // So many accesses to memory of whole warps.
-  void add_memory(CoreBusy& phase, const WarpAccess& access, double accesses) const {
+  void add_memory(CoreBusy& phase, const MemoryAccess& access, double accesses) const {
     phase.core_cache_cycles += accesses * memory_cycles(access);
-    phase.execute(m_.memory, accesses * static_cast<double>(access.offset.size()));
+    phase.execute(m_.memory, accesses * access.lanes);
   }
 
   // Steps of the reducer, each of all lanes of the block.
@@ -78,32 +73,24 @@ class BlockCounter {
   const PipeUse& special() const { return m_.special.any ? m_.special : arithmetic_.use; }
 
   // Cycles of the core's path to memory for one access instruction of one warp.
-  double memory_cycles(const WarpAccess& access) const {
-    const double lanes = static_cast<double>(access.offset.size()) / m_.access_lanes;
+  double memory_cycles(const MemoryAccess& access) const {
+    const double lanes = access.lanes / m_.access_lanes;
     if (m_.core_cache_bytes_per_cycle <= 0) return lanes;
-    const double data = core_cache_data_cycles(access);
-    const double tags = m_.core_cache_tags > 0
-                            ? static_cast<double>(granules_touched(access, static_cast<std::int64_t>(m_.line_bytes))) /
-                                  m_.core_cache_tags
-                            : 0.0;
-    return std::max({lanes, data, tags});
+    const double tags = m_.core_cache_tags > 0 ? static_cast<double>(access.lines) / m_.core_cache_tags : 0.0;
+    return std::max({lanes, core_cache_data_cycles(access), tags});
   }
 
-  // Cycles in which the core's cache gives one access its data: passes through its banks where they are the
-  // scratchpad's (measured on an A100, gpu-benches: the greater of these and of lines over `tags`), whole sectors where
-  // nothing is known of them.
-  double core_cache_data_cycles(const WarpAccess& access) const {
+  // Cycles in which the core's cache gives one access its data.
+  double core_cache_data_cycles(const MemoryAccess& access) const {
     if (!m_.core_cache_shared)
-      return static_cast<double>(granules_touched(access, m_.sector_bytes) * m_.sector_bytes) /
-             m_.core_cache_bytes_per_cycle;
-    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
-    return std::max(static_cast<double>(use.passes) / m_.core_cache_ratio,
-                    static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
+      return static_cast<double>(access.sectors * m_.sector_bytes) / m_.core_cache_bytes_per_cycle;
+    return std::max(static_cast<double>(access.banks.passes) / m_.core_cache_ratio,
+                    static_cast<double>(access.banks.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
   }
 
   // What reaches the core for an operand in one step, over its link.
   double arriving_bytes(std::size_t i) const {
-    return traffic_.operand[i].block_bytes / static_cast<double>(kernel_.all_steps(p_));
+    return traffic_.operand[i].block_bytes / static_cast<double>(c_.all_steps());
   }
 
   void add_arrivals(CoreBusy& phase, std::size_t i) const {
@@ -115,54 +102,30 @@ class BlockCounter {
     return m_.core_cache_bytes_per_cycle > 0 ? arriving_bytes(i) / m_.core_cache_bytes_per_cycle : 0;
   }
 
-  void count_cached(std::size_t i) {
-    work_.cached = true;
-    const CachedCost use = known_ != nullptr ? known_->of(p_, i) : cached_cost(p_, i, StagingChip(*m_.arch));
+  void add_copied(const InputCounts& input, std::size_t i) {
     const double before = work_.load.scratchpad_cycles;
-    add_scratchpad(work_.load, work_.step_passes, use.write);
+    add_scratchpad(work_.load, work_.step_passes, input.scratchpad.write);
     const double written = work_.load.scratchpad_cycles - before;
-    const CopyWork copy =
-        std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
-    work_.load.issue_cycles += issue_cycles(copy.requests * copy.instructions);
-    add_integer(work_.load,
-                instructions_beside_copies(p_, i, copy.requests, static_cast<double>(kernel_.all_steps(p_)), m_));
-    // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
-    // Ampere: such copies need not go through L1 either).
+    work_.load.issue_cycles += issue_cycles(input.requests * input.instructions_a_request);
+    add_integer(work_.load, input.beside);
     add_arrivals(work_.load, i);
-    work_.load.core_cache_cycles += copy.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
-    if (!copy.asynchronous) add_memory(work_.load, copied_access(p_, i, m_.warp), use.write.accesses);
-    work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
-    add_scratchpad(work_.compute, work_.step_passes, use.read);
+    work_.load.core_cache_cycles += input.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
+    if (!input.asynchronous) add_memory(work_.load, input.access, input.scratchpad.write.accesses);
+    work_.compute.issue_cycles += issue_cycles(input.scratchpad.read.instructions / warps_);
+    add_scratchpad(work_.compute, work_.step_passes, input.scratchpad.read);
   }
 
-  void count_direct(std::size_t i) {
-    const auto vector = static_cast<double>(p_.operands[i].vector * p_.lanes());
-    const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
-    work_.load.issue_cycles += issue_cycles(reads);
-    add_integer(work_.load, instructions_beside_reads(p_, i, m_));
+  void add_direct(const InputCounts& input, std::size_t i) {
+    work_.load.issue_cycles += issue_cycles(input.reads);
+    add_integer(work_.load, input.beside);
     add_arrivals(work_.load, i);
     work_.load.core_cache_cycles += fill_cycles(i);
-    add_memory(work_.load, memory_access(p_, i, m_.warp), reads * warps_);
+    add_memory(work_.load, input.access, input.reads * warps_);
   }
 
-  // Reads of a tile that an earlier stage of the kernel left, as wide as rows allow.
-  void count_kept(std::size_t i) {
-    const StagingChip chip(*m_.arch);
-    work_.reads_kept = true;
-    if (p_.matrix() != nullptr) {
-      const CachedRead read =
-          of_micro_kernel(p_, [&](const auto& kernel) { return cached_read(kernel, p_, i, m_.warp, chip.max_access); });
-      work_.compute.issue_cycles += issue_cycles(read.accesses);
-      return add_scratchpad(work_.compute, work_.step_passes,
-                            cached_access(read.access, read.accesses * warps_, 0, chip));
-    }
-    const std::int64_t vector = kept_vector(p_, i, *kernel_.kept_pitch[i], chip.max_access);
-    const double reads = tile::fragment_elements(p_, i) / static_cast<double>(vector * p_.lanes()) *
-                         p_.reduction_tiles_per_step() * warps_;
-    work_.reads_kept = true;
-    work_.compute.issue_cycles += issue_cycles(reads / warps_);
-    add_scratchpad(work_.compute, work_.step_passes,
-                   cached_access(kept_read(p_, i, *kernel_.kept_pitch[i], vector, m_.warp), reads, 0, chip));
+  void add_kept(const InputCounts& input) {
+    work_.compute.issue_cycles += issue_cycles(input.reads);
+    add_scratchpad(work_.compute, work_.step_passes, input.scratchpad.read);
   }
 
   // Cycles of the scratchpad's port for so many passes, each of a whole warp's own words.
@@ -172,14 +135,14 @@ class BlockCounter {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
     const double made = access.instructions > 0 ? access.instructions : access.accesses;
-    phase.scratchpad_cycles += access.served * made / m_.scratchpad_ratio;
-    phase.execute(m_.scratchpad, made * static_cast<double>(std::min(m_.warp, p_.threads())));
+    phase.scratchpad_cycles += cycles_of_access(access, m_) * made / m_.scratchpad_ratio;
+    phase.execute(m_.scratchpad, made * static_cast<double>(std::min(m_.warp, c_.threads)));
     passes.passes += static_cast<double>(use.passes) * access.accesses;
     passes.min_passes += static_cast<double>(use.groups) * access.accesses;
     passes.bytes += bytes * access.accesses;
   }
 
-  void count_arithmetic() {
+  void add_arithmetic() {
     const double points = results_ * points_;
     const double operations = points * (space_.macs_per_iteration + space_.other_flops_per_iteration);
     // No special unit computes in f64: its functions are polynomials.
@@ -187,42 +150,34 @@ class BlockCounter {
     const bool wide = space_.expression.accumulate == base::Dtype::kF64;
     const double functions = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
-    work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + functions);
-    add_integer(work_.compute, instructions_of_loops(p_));
+    work_.compute.issue_cycles += issue_cycles(operations / c_.per_instruction + functions);
+    add_integer(work_.compute, c_.loop_instructions);
     work_.compute.execute(arithmetic_.use, operations * lanes);
     work_.compute.execute(wide ? arithmetic_.use : special(), functions * lanes);
     // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
     const auto partitions = static_cast<double>(m_.partitions);
     const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
     const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
-    const double chain = std::max(arithmetic_.latency_cycles, busy * instruction_.depth);
+    const double chain = std::max(arithmetic_.latency_cycles, busy * c_.depth);
     work_.compute_latency_cycles =
-        points_ / instruction_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
+        points_ / c_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
         (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
   }
 
-  // What a thread's sums are multiplied by in every step is read once for all of them that hang on one maximum, after
-  // the maximum is there; the maximum's own threads compute it, an exponential a result, and leave it as they do the
-  // result.
-  void count_carrying() {
+  // Sums are multiplied by factors that are read in every step, after the maximum is there; the maximum's own threads
+  // compute them, an exponential a result, and leave them as they do the result.
+  void add_carrying() {
     const double lanes = warps_ * static_cast<double>(m_.warp);
-    if (kernel_.rescaling != nullptr) {
-      tile::Extents one(p_.thread.size(), 1);
-      for (const expr::Coordinate& c : kernel_.rescaling->at)
-        for (const expr::Term& t : c.terms)
-          one[static_cast<std::size_t>(t.axis)] = p_.thread[static_cast<std::size_t>(t.axis)];
-      double factors = 1;
-      for (const std::int64_t n : one) factors *= static_cast<double>(n);
-      factors = std::min(factors, results_);
+    if (const double factors = c_.factors; factors > 0) {
       work_.compute.issue_cycles += issue_cycles(factors + results_);
       work_.compute.scratchpad_cycles += pass_cycles(factors * warps_);
       work_.step_passes.passes += factors * warps_;
       work_.step_passes.min_passes += factors * warps_;
       work_.step_passes.bytes += factors * warps_ * static_cast<double>(m_.bank_width_bytes);
-      if (p_.matrix() == nullptr) add_steps(work_.compute, results_);
+      if (c_.program->matrix() == nullptr) add_steps(work_.compute, results_);
       work_.compute_latency_cycles += m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
     }
-    if (!kernel_.leaves_factors) return;
+    if (!c_.leaves_factors) return;
     work_.store.issue_cycles += issue_cycles(4 * results_);  // difference, product, exponential, and the write
     add_steps(work_.store, 2 * results_);
     work_.store.execute(special(), results_ * lanes);
@@ -235,13 +190,13 @@ class BlockCounter {
   // other kernels' code nothing is known: measured times rank best where all of it moves in every iteration.
   double spill_accesses(const Occupancy& occupancy) const {
     const std::int64_t all = occupancy.spilled_per_thread;
-    if (p_.registers == 0) return 2 * static_cast<double>(all) * points_;
+    if (!c_.states_registers) return 2 * static_cast<double>(all) * points_;
     const std::int64_t used =
-        std::clamp<std::int64_t>(registers_of_products(p_, m_) - occupancy.registers_per_thread, 0, all);
+        std::clamp<std::int64_t>(c_.registers_of_products - occupancy.registers_per_thread, 0, all);
     return 2 * static_cast<double>(used) * points_ + static_cast<double>(all - used);
   }
 
-  void count_spills(const Occupancy& occupancy) {
+  void add_spills(const Occupancy& occupancy) {
     const double accesses = spill_accesses(occupancy);
     work_.compute.issue_cycles += issue_cycles(accesses);
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
@@ -251,66 +206,44 @@ class BlockCounter {
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
   }
 
-  // Results of threads that share a reduction meet, first those of lanes: each doubling of them is a shuffle, through
-  // the scratchpad's crossbar, and a step of the reducer, which waits for it. Then every thread reads what each group
-  // of lanes has, behind a barrier.
-  void count_sharing() {
-    const tile::ReductionSharing sharing = tile::sharing_of(p_, m_.arch->core);
-    const double words = std::ceil(static_cast<double>(base::size_of(space_.expression.accumulate).n) /
-                                   static_cast<double>(arch::kRegisterBytes));
-    double shuffles = 0;
-    for (std::int64_t lanes = 1; lanes < sharing.lanes; lanes *= 2) shuffles += words;
-    const auto step_latency = m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
-    if (shuffles > 0) {
-      const double rounds = shuffles / words;
-      work_.store.issue_cycles += issue_cycles(results_ * (shuffles + rounds));
-      add_steps(work_.store, results_ * rounds);
-      work_.store.scratchpad_cycles +=
-          results_ * shuffles * warps_ *
-          std::ceil(static_cast<double>(m_.warp) / static_cast<double>(*m_.arch->core.shuffle));
-      work_.sharing_latency_cycles += rounds * step_latency;
+  void add_sharing() {
+    if (c_.shuffles > 0) {
+      work_.store.issue_cycles += issue_cycles(results_ * (c_.shuffles + c_.shuffle_rounds));
+      add_steps(work_.store, results_ * c_.shuffle_rounds);
+      work_.store.scratchpad_cycles += results_ * c_.shuffles * warps_ * c_.shuffle_passes;
+      work_.sharing_latency_cycles += c_.shuffle_rounds * (m_.scratchpad_latency_cycles + arithmetic_.latency_cycles);
     }
-    if (sharing.groups == 1) return;
-    const auto groups = static_cast<double>(sharing.groups);
+    if (c_.lane_groups == 1) return;
+    const auto groups = static_cast<double>(c_.lane_groups);
     work_.store.issue_cycles += issue_cycles(results_ * 2 * groups);  // a write, reads, and one step less
     add_steps(work_.store, results_ * (groups - 1));
-    work_.store.scratchpad_cycles += pass_cycles(results_ * warps_ * (1 + groups * words));
+    work_.store.scratchpad_cycles += pass_cycles(results_ * warps_ * (1 + groups * c_.shared_words));
     work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + (groups - 1) * arithmetic_.latency_cycles;
   }
 
-  void count_store() {
-    if (kernel_.keeps_output) {
-      const ResultAccess write = kept_write(p_, m_.warp, arch::widest_access_of(*m_.arch));
-      work_.store.issue_cycles += issue_cycles(write.per_warp);
-      add_scratchpad(work_.store, work_.store_passes,
-                     cached_access(write.access, write.per_warp * warps_, 0, StagingChip(*m_.arch)));
+  void add_output() {
+    const ResultCounts& out = c_.output;
+    if (out.kept) {
+      work_.store.issue_cycles += issue_cycles(out.kept_per_warp);
+      add_scratchpad(work_.store, work_.store_passes, *out.kept);
     }
-    if (kernel_.stays()) return;
-    const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
-    if (!stores.by_engine) {
-      work_.store.issue_cycles += issue_cycles(stores.per_warp);
-      add_integer(work_.store, instructions_beside_stores(p_, stores.per_warp, m_));
-      add_memory(work_.store, stores.access, stores.per_warp * warps_);
+    if (out.stores) {
+      work_.store.issue_cycles += issue_cycles(out.stores_per_warp);
+      add_integer(work_.store, out.beside);
+      add_memory(work_.store, out.access, out.stores_per_warp * warps_);
     }
-    const ResultGathering gathered = of_results(
-        p_, [&](const auto& entry) { return gathering(entry, p_, m_.warp, arch::widest_access_of(*m_.arch)); });
-    for (const ResultAccess* a : {&gathered.write, &gathered.read}) {
-      if (a->per_warp <= 0) continue;
-      if (!a->by_engine) work_.store.issue_cycles += issue_cycles(a->per_warp);
-      add_scratchpad(work_.store, work_.store_passes,
-                     cached_access(a->access, a->per_warp * warps_, 0, StagingChip(*m_.arch)));
+    for (std::size_t i = 0; i < out.gathered.size(); ++i) {
+      work_.store.issue_cycles += issue_cycles(out.issued[i]);
+      add_scratchpad(work_.store, work_.store_passes, out.gathered[i]);
     }
   }
 
-  const StageProgram& p_;
+  const Counts& c_;
   const Machine& m_;
-  const KernelStage& kernel_;
   const Arithmetic& arithmetic_;
   const Traffic& traffic_;
   const tile::TileSpace& space_;
-  CachedCosts* known_;
-  double warps_ = 1, points_ = 1, results_ = 1;
-  InstructionWork instruction_;
+  double warps_, points_, results_;
   BlockWork work_;
 };
 
@@ -358,10 +291,9 @@ CoreBusy operator*(double times, const CoreBusy& b) {
   return all;
 }
 
-BlockWork work_of_block(const StageProgram& p, const Machine& m, const KernelStage& kernel,
-                        const Arithmetic& arithmetic, const Occupancy& occupancy, const Traffic& traffic,
-                        CachedCosts* known) {
-  return BlockCounter(p, m, kernel, arithmetic, traffic, known).count(occupancy);
+BlockWork work_of_block(const Counts& c, const Machine& m, const Arithmetic& arithmetic, const Occupancy& occupancy,
+                        const Traffic& traffic) {
+  return Worker(c, m, arithmetic, traffic).work(occupancy);
 }
 
 }  // namespace tilescope::model

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "arch/derive.h"
-#include "arch/hierarchy.h"
-#include "arch/pipes.h"
 #include "base/integer.h"
 
 namespace tilescope::model {
@@ -26,36 +23,29 @@ constexpr std::size_t kFirstPlaces = 1024;  // a power of two, and so are those 
 
 }  // namespace
 
-StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_access(arch::widest_access_of(a)) {
-  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
-  if (scratchpad == nullptr) return;
-  banks = scratchpad->banks;
-  bank_width = scratchpad->bank_width.n;
-  broadcast_groups = scratchpad->broadcast_groups;
-  pass_cycles = cycles_of_pass(*scratchpad, warp);
-  if (scratchpad->width) port_bytes = static_cast<double>(scratchpad->width->n);
-  lanes_per_cycle = static_cast<double>(arch::access_lanes_of(a, arch::kScratchpadAccesses));
-}
-
-CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {
-  CachedAccess out{bank_use(access, chip.banks, chip.bank_width), 0, accesses, instructions};
-  const bool together = chip.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
-  const std::int64_t passes =
-      together ? bank_use(access, chip.banks, chip.bank_width, chip.broadcast_groups).passes : out.use.passes;
-  const auto bytes = static_cast<double>(out.use.words * chip.bank_width);
-  out.served = std::max({static_cast<double>(passes) * chip.pass_cycles,
-                         chip.port_bytes > 0 ? std::ceil(bytes / chip.port_bytes) : 0.0,
-                         std::ceil(static_cast<double>(access.offset.size()) / chip.lanes_per_cycle)});
+CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const Geometry& g) {
+  CachedAccess out{bank_use(access, g.banks, g.bank_width_bytes), 0, static_cast<double>(access.offset.size()),
+                   accesses, instructions};
+  const bool together = g.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
+  out.served_passes =
+      together ? bank_use(access, g.banks, g.bank_width_bytes, g.broadcast_groups).passes : out.use.passes;
   return out;
 }
 
-CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip) {
-  const CachedUse use = cached_use(p, operand, chip.warp, chip.max_access);
-  return {cached_access(use.write, use.writes, use.writes, chip),
-          cached_access(use.read, use.reads, use.read_instructions, chip)};
+CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g) {
+  const CachedUse use = cached_use(p, operand, g.warp, g.max_access());
+  return {cached_access(use.write, use.writes, use.writes, g),
+          cached_access(use.read, use.reads, use.read_instructions, g)};
 }
 
-CachedCosts::CachedCosts(const arch::ArchSpec& a) : chip_(a), places_(kFirstPlaces) {}
+double cycles_of_access(const CachedAccess& access, const Machine& m) {
+  const auto bytes = static_cast<double>(access.use.words * m.bank_width_bytes);
+  return std::max({static_cast<double>(access.served_passes) * m.scratchpad_pass_cycles,
+                   m.scratchpad_port_bytes > 0 ? std::ceil(bytes / m.scratchpad_port_bytes) : 0.0,
+                   std::ceil(access.lanes / m.scratchpad_lanes)});
+}
+
+CachedCosts::CachedCosts(const Geometry& g) : geometry_(g), places_(kFirstPlaces) {}
 
 void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
   asked_.clear();
@@ -70,7 +60,7 @@ void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
     // Of the part in which a reduction is split it matters alone at multiples of what it begins: vectors have to as
     // well.
     const std::int64_t part = p.split[a] > 1 ? base::ceil_div(p.space->axes[a].extent, p.split[a]) : 0;
-    add(p.thread[a], p.iterations_along(a), p.reduction_threads[a], std::gcd(part, chip_.max_access.n));
+    add(p.thread[a], p.iterations_along(a), p.reduction_threads[a], std::gcd(part, geometry_.max_access().n));
   }
   for (const std::int64_t word : tile::identity_of(p.micro_kernel)) add(word);
 }
@@ -106,7 +96,7 @@ const CachedCost& CachedCosts::of(std::size_t use, const tile::StageProgram& p, 
     const Placed& placed = placed_[n - 1];
     if (placed.plan == plan) return placed.cost;
   }
-  placed_.push_back({plan, cached_cost(p, operand, chip_), uses_[use].first});
+  placed_.push_back({plan, cached_cost(p, operand, geometry_), uses_[use].first});
   uses_[use].first = static_cast<std::uint32_t>(placed_.size());
   return placed_.back().cost;
 }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "arch/spec.h"
 #include "model/simt/cached_use.h"
+#include "model/simt/machine.h"
 #include "model/simt/warp_access.h"
 #include "tile/program.h"
 
@@ -16,7 +16,8 @@ namespace tilescope::model {
 // One access instruction of one warp.
 struct CachedAccess {
   BankUse use;
-  double served = 0;  // cycles at the port of passes, where groups of lanes whose neighbours agree are served together
+  std::int64_t served_passes = 0;  // of them, where groups of lanes whose neighbours agree are served together
+  double lanes = 0;
   double accesses = 0;      // of all warps, in one reduction step
   double instructions = 0;  // CachedUse::read_instructions, or as many
 };
@@ -25,25 +26,18 @@ struct CachedCost {
   CachedAccess write, read;
 };
 
-// The figures of a chip that it depends on.
-struct StagingChip {
-  explicit StagingChip(const arch::ArchSpec& a);
-
-  std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
-  double port_bytes = 0;       // a cycle; 0: what a pass has
-  double pass_cycles = 1;      // of the port
-  double lanes_per_cycle = 1;  // that the port takes
-  base::Bytes max_access;
-};
-
-CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip);
-CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip);
+CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const Geometry& g);
+CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g);
+// Cycles of the scratchpad's port for one such instruction.
+double cycles_of_access(const CachedAccess& access, const Machine& m);
 
 // The same, each computed from the addresses once. One caller uses it, on one thread; results do not depend on earlier
 // calls.
 class CachedCosts {
  public:
-  explicit CachedCosts(const arch::ArchSpec& a);
+  explicit CachedCosts(const Geometry& g);
+
+  const Geometry& geometry() const { return geometry_; }
 
   // The number of a use: everything in a program that its use of one cached operand depends on, but for how the
   // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the calls.
@@ -68,7 +62,7 @@ class CachedCosts {
   void read_words(const tile::StageProgram& p, std::size_t operand);
   void add_places();
 
-  StagingChip chip_;
+  Geometry geometry_;
   std::vector<std::int64_t> asked_, words_;  // of the question, of all uses
   std::vector<Use> uses_;
   std::vector<Placed> placed_;

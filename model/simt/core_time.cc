@@ -5,19 +5,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/integer.h"
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
-#include "model/simt/transfer/detail/costs.h"
 
 namespace tilescope::model {
 namespace {
 
-using tile::StageProgram;
-
 // Cycles from a load's issue to its data, weighted by where the data are: of so many bytes that are asked for.
-double memory_latency_cycles(const Traffic& t, const Machine& m, double asked_bytes) {
+double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double asked_bytes) {
   if (m.device_caches.empty()) return m.dram_latency_cycles;
   double latency = m.device_caches[0].latency_cycles;
   if (asked_bytes <= 0) return latency;
@@ -31,69 +27,33 @@ double memory_latency_cycles(const Traffic& t, const Machine& m, double asked_by
   return latency;
 }
 
-// Register tiles whose loads a thread has under way at a time: those that its innermost loop is unrolled to.
-double tiles_ahead(const StageProgram& p, const Machine& m) {
-  double statements = 1;
-  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
-    statements *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
-  const double ahead = p.unroll > 0 ? std::floor(static_cast<double>(p.unroll) / statements) : m.compiler_unroll;
-  return std::clamp(ahead, 1.0, std::max(1.0, p.reduction_tiles_per_step()));
-}
-
-// Warps of a block that ask for the same parts of an operand, and so wait together for what one of them fetches.
-double warps_that_share(const StageProgram& p, std::size_t i, const Machine& m) {
-  double lanes = std::max(1.0, static_cast<double>(m.warp) / static_cast<double>(p.sharers())), same = 1;
-  for (std::size_t t = p.thread_order.size(); t-- > 0;) {  // the last axis is the fastest
-    const auto axis = static_cast<std::size_t>(p.thread_order[t]);
-    const auto threads = static_cast<double>(p.mapping[axis].threads);
-    const double within = std::min(threads, lanes);
-    lanes = std::max(1.0, lanes / within);
-    if (!p.space->inputs[i].uses(static_cast<int>(axis))) same *= threads / within;
-  }
-  return same;
-}
-
-// How often a thread waits for what it stages in one step: kernels of others issue as many loads as go
-// together. Ignores: in kernels of lower/, copies of more than `compiler.copy_registers`.
-double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const Machine& m) {
-  if (p.registers > 0) return 1;
-  double rounds = 0;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (p.operands[i].cached && !kernel.inside(i))
-      rounds += std::visit([&](const auto& entry) { return copy_rounds(entry, p, i, m); }, transfer_of(p, i, m));
-  return std::max(1.0, std::ceil(rounds - 1e-9));
-}
-
 // Cycles that a block waits for memory in one step: for what it stages, which stages of its ring buffers hide, and
 // while it computes, for the register tiles that its threads read directly together. The first step of a kernel waits
 // longer: blocks that begin together ask for what they share at one time, and all wait for the one fetch of it.
 struct Waits {
   double staged = 0, direct = 0, first = 0;
 };
-Waits waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
+Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m, t.cores.read), cold = memory_latency_cycles(t, m, t.cold_read);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
-  const double ahead = tiles_ahead(p, m);
   Waits waits;
-  bool staged = false;
+  double rounds = 0;     // of copies
   double at_a_time = 0;  // for register tiles whose loads are under way together
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (kernel.inside(i)) continue;
-    if (p.operands[i].cached) {
-      staged = true;
-    } else {
-      // They are there when the last one is, for all warps that asked for it.
-      const double missed = t.operand[i].missed_ratio * ahead * warps_that_share(p, i, m);
-      at_a_time = std::max(at_a_time, hit + std::min(1.0, missed) * (memory - hit));
-    }
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const InputCounts& input = c.inputs[i];
+    rounds += input.rounds;
+    if (input.comes != InputCounts::Comes::kDirect) continue;
+    // They are there when the last one is, for all warps that asked for it.
+    const double missed = t.operand[i].missed_ratio * c.tiles_ahead * input.warps_that_share;
+    at_a_time = std::max(at_a_time, hit + std::min(1.0, missed) * (memory - hit));
   }
-  if (staged) {
-    const double rounds = rounds_of_copies(p, kernel, m);
+  if (c.copies) {
+    rounds = std::max(1.0, std::ceil(rounds - 1e-9));
     waits.staged = memory * rounds + m.scratchpad_latency_cycles;
     waits.first += std::max(0.0, cold - memory) * rounds;
   }
   if (at_a_time > 0) {
-    waits.direct = at_a_time * p.reduction_tiles_per_step() / ahead;
+    waits.direct = at_a_time * c.register_tiles / c.tiles_ahead;
     waits.first += std::max(0.0, cold - at_a_time);
   }
   return waits;
@@ -101,12 +61,12 @@ Waits waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Tr
 
 }  // namespace
 
-double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache) {
+double device_cache_time_us(const DeviceTraffic& t, const Machine& m, std::size_t cache) {
   const double ports_us = t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
   return cache == 0 && m.bounds.of_cache ? std::max(ports_us, least_cache_time_us(t, m)) : ports_us;
 }
 
-double dram_time_us(const Traffic& t, const Machine& m) {
+double dram_time_us(const DeviceTraffic& t, const Machine& m) {
   const double mixed = std::min(t.dram_read_bytes(), t.dram.written);
   const double reads = t.dram_read_bytes() - mixed, writes = t.dram.written - mixed;
   double us =
@@ -116,29 +76,28 @@ double dram_time_us(const Traffic& t, const Machine& m) {
   return us;
 }
 
-CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,
-                   const Machine& m)
+CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m)
     : work_(work),
       machine_(m),
-      steps_(static_cast<double>(kernel.steps(p))),
-      repeats_(static_cast<double>(kernel.repeats)),
-      stages_(static_cast<int>(p.stages_held())) {
-  warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-  if (kernel.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
-  const Waits waits = waits_of_a_step(p, kernel, traffic, m);
+      steps_(static_cast<double>(c.steps)),
+      repeats_(static_cast<double>(c.repeats)),
+      stages_(static_cast<int>(c.stages_held)) {
+  warps_ = static_cast<double>(c.warps);
+  if (c.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
+  const Waits waits = waits_of_a_step(c, traffic, m);
   staged_wait_cycles_ = waits.staged;
   direct_wait_cycles_ = waits.direct;
   first_wait_cycles_ = waits.first;
-  Traffic reads = traffic, writes = traffic;
+  DeviceTraffic reads = traffic, writes = traffic;
   reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
   writes.dram.read = writes.crossing_bytes = 0;
-  for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
+  for (std::size_t d = 0; d < m.device_caches.size(); ++d) reads.caches[d].written = writes.caches[d].read = 0;
   const double share_cycles =
-      static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(kernel.blocks));
-  const auto shared = [&](const Traffic& t) {
+      static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(c.blocks));
+  const auto shared = [&](const DeviceTraffic& t) {
     Shared cycles;
-    for (std::size_t c = 0; c < m.device_caches.size(); ++c)
-      cycles.push_back(device_cache_time_us(t, m, c) * share_cycles);
+    for (std::size_t d = 0; d < m.device_caches.size(); ++d)
+      cycles.push_back(device_cache_time_us(t, m, d) * share_cycles);
     cycles.push_back(dram_time_us(t, m) * share_cycles);
     return cycles;
   };

@@ -95,7 +95,7 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
   return std::max(of_run * reopened / run_bytes, 1 / rows.row_bytes);
 }
 
-double least_command_time_us(const Traffic& t, const Machine& m) {
+double least_command_time_us(const DeviceTraffic& t, const Machine& m) {
   const DramRows& rows = m.dram_rows;
   // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
   const double activates = rows.activates_per_us == 0

@@ -14,6 +14,7 @@
 
 #include "model/common/estimate.h"
 #include "model/simt/cached_costs.h"
+#include "model/simt/counts.h"
 #include "model/simt/kernel_stage.h"
 #include "model/simt/machine.h"
 #include "tile/group.h"
@@ -21,7 +22,15 @@
 
 namespace tilescope::model {
 
-// Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
+// What a stage's counts take on a machine of the geometry that they were made for. Nothing where the chip has no
+// instruction for the stage's dtype.
+std::optional<Estimate> estimate(const Counts& counts, const Machine& m);
+
+// Its `total_us` alone, where that is less than a limit, its compiler held to so many registers (0: as the program
+// says); what no bound keeps below the limit takes the time of an estimate, the rest less.
+std::optional<double> time_below(double limit_us, const Counts& counts, std::int64_t registers, const Machine& m);
+
+// The count and what it takes, one after the other. No state but what the caller may have it remember in
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.
 std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, CachedCosts* known = nullptr);
 

@@ -6,10 +6,10 @@
 
 namespace tilescope::model {
 
-KernelStage alone(const tile::StageProgram& p, const arch::ArchSpec& a) {
+KernelStage alone(const tile::StageProgram& p, const arch::CoreSpec& core) {
   KernelStage out;
   out.blocks = p.blocks();
-  out.scratchpad = tile::staging_of(p, a).bytes;
+  out.scratchpad = tile::staging_of(p, core).bytes;
   return out;
 }
 

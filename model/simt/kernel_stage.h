@@ -40,7 +40,7 @@ struct KernelStage {
 };
 
 // Of a stage that is a kernel by itself.
-KernelStage alone(const tile::StageProgram& p, const arch::ArchSpec& a);
+KernelStage alone(const tile::StageProgram& p, const arch::CoreSpec& core);
 
 // By place in the group.
 std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::GroupLayout& group);

@@ -17,7 +17,6 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.clock_hz = static_cast<double>(a.clock.n);
   m.cores = a.core.count;
   m.partitions = a.core.partitions;
-  m.warp = a.core.warp;
   m.max_threads = a.core.max_threads;
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
@@ -56,30 +55,19 @@ void read_pipes(const arch::ArchSpec& a, Machine& m) {
   }
 }
 
-void read_compiler(const arch::ArchSpec& a, Machine& m) {
-  if (!a.compiler) return;
-  m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
-  m.allowances = a.compiler->registers;
-  m.predicates = a.compiler->predicates;
-  m.address_instructions = static_cast<double>(a.compiler->address.value_or(1));
-  m.assumed_block = a.compiler->assumed_block.value_or(0);
-}
-
 void read_core_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::RegisterLevel* r = arch::registers_of(a)) {
     m.registers = arch::registers_per_core(*r);
     m.registers_per_thread = r->per_thread.value_or(m.registers / a.core.warp);
     m.register_granule = r->granule.value_or(1);
-    m.separate_sums = r->separate_sums;
   }
   if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
-    m.banks = s->banks;
-    m.bank_width_bytes = s->bank_width.n;
-    m.broadcast_groups = s->broadcast_groups;
     m.scratchpad_bytes = s->capacity.n;
     m.scratchpad_reserved_bytes = s->reserved_per_block.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
     m.scratchpad_pass_cycles = cycles_of_pass(*s, m.warp);
+    if (s->width) m.scratchpad_port_bytes = static_cast<double>(s->width->n);
+    m.scratchpad_lanes = static_cast<double>(arch::access_lanes_of(a, arch::kScratchpadAccesses));
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
   if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
@@ -87,11 +75,8 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
     m.core_cache_tags = static_cast<double>(l1->tag_lookups.value_or(0));
-    m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
     m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
-    const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
-    m.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
   }
 }
 
@@ -103,9 +88,6 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   m.dram_read_ratio = arch::ratio_of(a, dram.name + ".read");
   m.dram_write_ratio = arch::ratio_of(a, dram.name + ".write");
   m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
-  m.sector_bytes = arch::device_transaction_of(a).n;
-  m.dram_granule_bytes = m.burst_bytes = arch::transaction_of(dram).n;
-  if (dram.write_granule) m.write_granule_bytes = dram.write_granule->n;
   if (a.link) m.link_bytes_per_cycle = static_cast<double>(a.link->width.n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches) {
     m.device_caches.push_back(
@@ -113,18 +95,11 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
          .capacity_bytes = static_cast<double>(cache->capacity.n),
          .latency_cycles = cycles_or_zero(cache->latency),
          .sector_bytes = cache->sector.n});
-    m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
   }
-  if (!hierarchy.device_caches.empty()) {
+  if (!hierarchy.device_caches.empty())
     m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
-    m.partial_write = hierarchy.device_caches[0]->partial_write;
-  }
   m.dram_rows = dram_rows_of(a);
   m.bounds = memory_bounds_of(a);
-  m.load_sector_bytes = m.sector_bytes;
-  if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
-    m.load_sector_bytes =
-        std::max(m.sector_bytes, std::min(hierarchy.core_cache->sector.n, hierarchy.device_caches[0]->line.n));
 }
 
 const Arithmetic& arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
@@ -136,7 +111,6 @@ void name_terms(const arch::ArchSpec& a, Machine& m) {
   const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
   const auto add_term = [&](std::string_view name, bool overlaps = true) { m.terms.push_back({name, overlaps, 0}); };
   const auto add_level = [&](const arch::LevelSpec& level) { m.levels.push_back({.name = level.name}); };
-  m.has_core_cache = hierarchy.core_cache != nullptr;
   add_term("issue");
   add_term("arithmetic");
   add_term(hierarchy.scratchpad->name);
@@ -154,17 +128,70 @@ void name_terms(const arch::ArchSpec& a, Machine& m) {
 
 }  // namespace
 
+namespace {
+
+// What accesses are counted in: banks of the scratchpad, lines and sectors of the caches, bursts.
+void read_granules(const arch::ArchSpec& a, Geometry& g) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
+  if (scratchpad != nullptr) {
+    g.banks = scratchpad->banks;
+    g.bank_width_bytes = scratchpad->bank_width.n;
+    g.broadcast_groups = scratchpad->broadcast_groups;
+  }
+  g.sector_bytes = g.load_sector_bytes = arch::device_transaction_of(a).n;
+  g.dram_granule_bytes = g.burst_bytes = arch::transaction_of(*hierarchy.dram).n;
+  if (hierarchy.dram->write_granule) g.write_granule_bytes = hierarchy.dram->write_granule->n;
+  for (const arch::CacheLevel* cache : hierarchy.device_caches)
+    g.dram_granule_bytes = std::max(g.dram_granule_bytes, cache->sector.n);
+  if (!hierarchy.device_caches.empty()) {
+    const arch::CacheLevel& first = *hierarchy.device_caches[0];
+    g.has_device_caches = true;
+    g.device_line_bytes = first.line.n;
+    g.partial_write = first.partial_write;
+    g.bounds_requests = memory_bounds_of(a).of_cache;
+  }
+  if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr) {
+    g.has_core_cache = true;
+    g.line_bytes = l1->line.n;
+    g.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
+    if (g.has_device_caches)
+      g.load_sector_bytes = std::max(g.sector_bytes, std::min(l1->sector.n, g.device_line_bytes));
+  }
+}
+
+}  // namespace
+
 double cycles_of_pass(const arch::ScratchpadLevel& level, std::int64_t warp) {
   const auto words = static_cast<double>((level.bank_width * std::min(level.banks, warp)).n);
   return level.width ? std::ceil(words / static_cast<double>(level.width->n)) : 1;
 }
 
+Geometry make_geometry(const arch::ArchSpec& a) {
+  Geometry g;
+  g.warp = a.core.warp;
+  g.engines.warp = a.core.warp;
+  g.engines.max_access = a.core.max_access;
+  g.engines.async_copy = a.core.async_copy;
+  g.engines.tma = a.core.tma;
+  if (g.engines.tma) g.engines.tma->rate.reset();
+  g.engines.shuffle = a.core.shuffle;
+  read_granules(a, g);
+  if (const arch::RegisterLevel* r = arch::registers_of(a)) g.separate_sums = r->separate_sums;
+  if (!a.compiler) return g;
+  g.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
+  g.allowances = a.compiler->registers;
+  g.predicates = a.compiler->predicates;
+  g.address_instructions = static_cast<double>(a.compiler->address.value_or(1));
+  return g;
+}
+
 Machine make_machine(const arch::ArchSpec& a) {
-  Machine m;
+  Machine m{make_geometry(a), {}};
   m.arch = &a;
+  if (a.compiler) m.assumed_block = a.compiler->assumed_block.value_or(0);
   read_core(a, m);
   read_pipes(a, m);
-  read_compiler(a, m);
   read_core_levels(a, m);
   read_device_levels(a, m);
   name_terms(a, m);

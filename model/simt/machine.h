@@ -78,9 +78,45 @@ struct MemoryBounds {
   bool translates_writes = false;
 };
 
-struct Machine {
+// What of a chip decides what a program does: which accesses its threads make, what they touch, what a thread holds.
+// Of two chips that agree in it a program has the same counts (counts.h), whatever their rates are.
+struct Geometry {
+  std::int64_t warp = 0;
+  arch::CoreSpec engines;  // of the core: what copies and shared reductions depend on, nothing else
+
+  std::int64_t banks = 0, bank_width_bytes = 0;
+  std::int64_t broadcast_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
+
+  bool has_core_cache = false;
+  bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
+  std::int64_t line_bytes = 0;     // of the core's cache
+
+  std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first device cache, or DRAM
+  std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
+  std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
+  bool has_device_caches = false;
+  std::int64_t device_line_bytes = 0;  // of the first of them
+  bool bounds_requests = false;        // whether it matters how many requests there are for a line
+  // What a store of a part of a sector does that is not there, and what DRAM reads of a burst where it does not get
+  // whole granules of so many bytes. Such stores cost nothing where the chip does not say.
+  std::optional<arch::PartialWrite> partial_write;
+  std::int64_t burst_bytes = 0, write_granule_bytes = 0;
+
+  bool separate_sums = false;              // sums of matrix instructions are in registers of their own
+  double compiler_unroll = 1;              // iterations of a loop of its own choice
+  arch::RegisterAllowances allowances;     // what its compiler holds besides values
+  std::optional<std::int64_t> predicates;  // that it keeps of a thread; any number
+  double address_instructions = 1;         // that add an offset to a pointer
+
+  base::Bytes max_access() const { return engines.max_access.value_or(base::Bytes{0}); }
+
+  bool operator==(const Geometry&) const = default;
+};
+
+// What its rates, latencies and capacities are: what counts take.
+struct Rates {
   double clock_hz = 0;
-  std::int64_t cores = 0, partitions = 1, warp = 0;
+  std::int64_t cores = 0, partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0;
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
   std::size_t pipes = 0;
@@ -90,35 +126,21 @@ struct Machine {
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
-  bool separate_sums = false;                            // sums of matrix instructions are in others, as many
-  double compiler_unroll = 1;                            // iterations of a loop of its own choice
-  arch::RegisterAllowances allowances;                   // what its compiler holds besides values
-  std::optional<std::int64_t> predicates;                // that it keeps of a thread; any number
-  double address_instructions = 1;                       // that add an offset to a pointer
   std::int64_t assumed_block = 0;  // threads that it leaves registers for where none are stated; 0: the block's
 
-  std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
-  std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
-  std::int64_t broadcast_groups = 1;           // of lanes that one pass serves where neighbours ask for the same words
+  std::int64_t scratchpad_bytes = 0, scratchpad_reserved_bytes = 0;  // of a core; of every resident block
   double scratchpad_ratio = 1, scratchpad_pass_cycles = 1;
+  double scratchpad_port_bytes = 0, scratchpad_lanes = 1;  // that pass it in a cycle; 0: what a pass has
   double scratchpad_latency_cycles = 0;
 
   double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
   double core_cache_ratio = 1;      // of passes through its banks; the bandwidth has it already
   double link_bytes_per_cycle = 0;  // of one core; 0: any number
-  double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
-  bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
+  double core_cache_bytes = 0, core_cache_latency_cycles = 0;
 
   // From the one that cores reach first (L2) to the one next to DRAM; none on a chip whose cores reach DRAM at once.
   base::FixedVector<DeviceCache, arch::kMaxDeviceCaches> device_caches;
-  double cache_partitions = 1;          // of the first, each of which keeps what its own cores use
-  std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
-  std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
-  std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
-  // What a store of a part of a sector does that is not there, and what DRAM reads of a burst where it does not get
-  // whole granules of so many bytes. Such stores cost nothing where the chip does not say.
-  std::optional<arch::PartialWrite> partial_write;
-  std::int64_t burst_bytes = 0, write_granule_bytes = 0;
+  double cache_partitions = 1;  // of the first, each of which keeps what its own cores use
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
   DramRows dram_rows;
@@ -132,17 +154,20 @@ struct Machine {
   PipeUse special;  // exp, sqrt, divisions; they are as fast as other arithmetic where the chip has none
   std::vector<Arithmetic> arithmetic;  // of the entries of `compute`, in their order
 
-  bool has_core_cache = false;
   Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch
   LevelUses levels;  // outermost first
 
   const arch::ArchSpec* arch = nullptr;  // outlives the machine
 };
 
+// Both. What counts a program takes a Geometry, so that it cannot see a rate.
+struct Machine : Geometry, Rates {};
+
 // Terms of a core's own resources, which stand before those of the device: issue, arithmetic, scratchpad, core cache.
 inline constexpr std::size_t kCoreTerms = 4;
 
 Machine make_machine(const arch::ArchSpec& a);
+Geometry make_geometry(const arch::ArchSpec& a);
 
 // That the port of a scratchpad is busy with one pass through its banks: a word of each, or of each lane of a warp.
 double cycles_of_pass(const arch::ScratchpadLevel& level, std::int64_t warp);

@@ -54,7 +54,7 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
   return b;
 }
 
-double least_cache_time_us(const Traffic& t, const Machine& m) {
+double least_cache_time_us(const DeviceTraffic& t, const Machine& m) {
   const MemoryBounds& b = m.bounds;
   const Moved& asked = t.caches[0];
   double us = 0;
@@ -84,7 +84,7 @@ double least_cache_time_us(const Traffic& t, const Machine& m) {
   return us;
 }
 
-double least_translation_time_us(const Traffic& t, const Machine& m) {
+double least_translation_time_us(const DeviceTraffic& t, const Machine& m) {
   const MemoryBounds& b = m.bounds;
   const Moved& all = t.distinct;
   // What is fetched for a store is of the output's pages, whose translations the store may have fetched just before.

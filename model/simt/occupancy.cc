@@ -5,28 +5,28 @@
 #include <limits>
 
 #include "base/integer.h"
-#include "model/simt/registers.h"
 
 namespace tilescope::model {
-
-using tile::StageProgram;
 
 std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks) {
   const std::int64_t warps_on_a_partition = base::ceil_div(blocks * base::ceil_div(threads, m.warp), m.partitions);
   return m.registers / m.partitions / (warps_on_a_partition * m.warp) / m.register_granule * m.register_granule;
 }
 
-Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scratchpad,
-                       std::int64_t further_registers) {
+BlockNeeds needs_of(const Counts& c) {
+  return {c.launched_threads, c.scratchpad, c.registers_needed, c.carried_registers, c.program->registers};
+}
+
+Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
   Occupancy o;
-  const std::int64_t threads = base::round_up(p.threads_with_producers(m.warp), m.warp);
-  const std::int64_t needed = registers_needed(p, m) + further_registers;
+  const std::int64_t threads = base::round_up(needs.threads, m.warp), stated = needs.stated_registers;
+  const std::int64_t needed = needs.registers + needs.further_registers;
   // A block has to fit the core, so the compiler is held to what one block leaves each thread: this one, where the
   // kernel says how large it is, as those of lower/ do.
-  const std::int64_t largest = p.registers > 0 ? threads : std::max(threads, m.assumed_block);
+  const std::int64_t largest = stated > 0 ? threads : std::max(threads, m.assumed_block);
   std::int64_t most = std::min(m.registers_per_thread, registers_left(m, largest, 1));
   const std::int64_t granule = m.register_granule;
-  if (p.registers > 0) most = std::min(most, base::round_up(p.registers + further_registers, granule));
+  if (stated > 0) most = std::min(most, base::round_up(stated + needs.further_registers, granule));
   o.registers_per_thread = std::min(base::round_up(needed, granule), std::max(most, granule));
   o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
 
@@ -36,7 +36,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scra
     std::int64_t blocks;
     std::string_view name;
   };
-  const std::int64_t cached = scratchpad.n;
+  const std::int64_t cached = needs.scratchpad.n;
   const Bound bounds[] = {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},
@@ -52,6 +52,14 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scra
   o.limited_by = least->name;
   o.ratio = std::min(1.0, static_cast<double>(o.blocks_per_core * threads) / static_cast<double>(m.max_threads));
   return o;
+}
+
+std::int64_t held_registers(BlockNeeds needs, const Machine& m) {
+  needs.stated_registers = m.registers_per_thread;
+  const Occupancy o = occupancy_of(needs, m);
+  const std::int64_t more = std::min({m.registers_per_thread, registers_left(m, needs.threads, o.blocks_per_core),
+                                      o.registers_per_thread + o.registers_per_thread / 10});
+  return std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
 }
 
 }  // namespace tilescope::model

@@ -14,7 +14,7 @@ namespace {
 using tile::StageProgram;
 
 // Sums and what else a thread holds, of which only the larger part counts where sums have registers of their own.
-std::int64_t with_sums(const StageProgram& p, const Machine& m, std::int64_t others) {
+std::int64_t with_sums(const StageProgram& p, const Geometry& m, std::int64_t others) {
   const std::int64_t sums = registers_of_sums(p);
   return m.separate_sums && p.matrix() != nullptr ? std::max(sums, others) : sums + others;
 }
@@ -29,7 +29,7 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
 
 // --- kernels of lower/, by their compiler's allowances
 
-std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
+std::int64_t needed_by_own(const StageProgram& p, const Geometry& m) {
   const arch::RegisterAllowances& a = m.allowances;
   const OperandRegisters operands =
       of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
@@ -76,7 +76,7 @@ std::int64_t bookkeeping_of_others(const StageProgram& p) {
   return n;
 }
 
-std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
+std::int64_t needed_by_others(const StageProgram& p, const Geometry& m) {
   std::int64_t copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) continue;
@@ -95,21 +95,18 @@ std::int64_t registers_of_sums(const StageProgram& p) {
   return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
 }
 
-std::int64_t registers_of_products(const StageProgram& p, const Machine& m) {
+std::int64_t registers_of_products(const StageProgram& p, const Geometry& m) {
   return with_sums(p, m, of_micro_kernel(p, [&](const auto& k) { return operand_registers(k, p, m); }).held);
 }
 
-std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
+std::int64_t registers_needed(const StageProgram& p, const Geometry& m) {
   return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
 }
 
 StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
-  const Occupancy o = occupancy_of(p, m, tile::staging_of(p, *m.arch).bytes);
-  const std::int64_t more =
-      std::min({m.registers_per_thread, registers_left(m, p.threads_with_producers(m.warp), o.blocks_per_core),
-                o.registers_per_thread + o.registers_per_thread / 10});
-  p.registers = std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
+  p.registers = held_registers(
+      {p.threads_with_producers(m.warp), tile::staging_of(p, m.engines).bytes, registers_needed(p, m), 0, 0}, m);
   return p;
 }
 

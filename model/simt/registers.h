@@ -12,11 +12,11 @@ namespace tilescope::model {
 
 // 32-bit registers that a thread needs so that nothing spills: of the kernel that lower/ makes of the program where it
 // says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
-std::int64_t registers_needed(const tile::StageProgram& p, const Machine& m);
+std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 
 // Of those, what the sums of a thread take, and with them what it multiplies at a time in a kernel of lower/.
 std::int64_t registers_of_sums(const tile::StageProgram& p);
-std::int64_t registers_of_products(const tile::StageProgram& p, const Machine& m);
+std::int64_t registers_of_products(const tile::StageProgram& p, const Geometry& g);
 
 // The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
 tile::StageProgram held_to_registers(tile::StageProgram p, const Machine& m);

@@ -61,14 +61,15 @@ double share_within(double first, double last, double room) {
 
 }  // namespace
 
-void add_uses(KernelUses& uses, const StageProgram& p, const KernelStage& kernel, const Traffic& traffic) {
+void add_uses(KernelUses& uses, const Counts& counts, const Traffic& traffic) {
+  const StageProgram& p = *counts.program;
   const std::size_t inputs = p.space->inputs.size();
   for (std::size_t i = 0; i < inputs; ++i) {
     const Operand& o = p.space->inputs[i];
-    if (!kernel.inside(i))
+    if (counts.flows[i].moves)
       add(uses, {p.space->tensor_name(o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
   }
-  if (kernel.stays()) return;
+  if (counts.stays) return;
   const Operand& out = p.space->output;
   add(uses, p.is_split()
                 ? parts_of(p, traffic)

@@ -106,7 +106,6 @@ construct::Trace search_in(const construct::SearchSpace& space, const SearchOpti
 ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given) {
   const model::Machine machine = model::make_machine(a);
-  model::CachedCosts known(a);
   ConstructedStage out;
   construct::Trace found;
   if (how.search == Search::kRollerOsdi22) {
@@ -116,11 +115,12 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;
-    found = construct::roller(stage, a, ranked_by(machine, known), keep, restrictions, &known);
+    found = construct::roller(stage, a, keep, restrictions, how.pools);
   } else if (how.search == Search::kPartition) {
     out.why = "--search partition is for chips whose cores exchange";
   } else {
     base::Diagnostics diags;
+    model::CachedCosts known(machine);
     found = search(stage, a, how, construct::one_by_one(ranked_by(machine, known)), diags);
     if (!diags.ok()) out.why = diags.sentences().front();
     // Equal times in the order of the trace.

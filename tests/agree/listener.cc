@@ -235,8 +235,8 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
       out += "none;";
       continue;
     }
-    out +=
-        fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box, tile::staging_of(*boxed, a).bytes.n);
+    out += fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box,
+                       tile::staging_of(*boxed, a.core).bytes.n);
   }
   return out;
 }

@@ -34,18 +34,10 @@ struct Workload {
     }
     tests::require_no_errors(diags);
     for (const expr::Expression& e : operators)
-      for (construct::Ranked& r : construct::roller(e, chip, cost_model(), kKeep))
-        programs.push_back(std::move(r.program));
+      for (construct::Ranked& r : construct::roller(e, chip, kKeep)) programs.push_back(std::move(r.program));
   }
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
-
-  construct::CostModel cost_model() const {
-    return [this](const tile::RProgram& p) {
-      const auto e = model::estimate_stage(p.simt().front(), machine);
-      return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
-    };
-  }
 };
 
 const Workload& workload() {
@@ -89,8 +81,7 @@ BENCHMARK(Roofline)->Unit(benchmark::kMillisecond);
 void ConstructSuite(benchmark::State& state) {
   const Workload& w = workload();
   for (auto _ : state)
-    for (const expr::Expression& e : w.operators)
-      benchmark::DoNotOptimize(construct::roller(e, w.chip, w.cost_model(), kKeep));
+    for (const expr::Expression& e : w.operators) benchmark::DoNotOptimize(construct::roller(e, w.chip, kKeep));
   state.counters["operators"] = static_cast<double>(w.operators.size());
   state.counters["programs"] = static_cast<double>(w.programs.size());
 }

@@ -77,10 +77,10 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
   return shape[shape.size() - 2] * p.operands[i].box;
 }
 
-TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a) {
-  if (!p.by_tma() || !a.core.tma) return {};
+TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core) {
+  if (!p.by_tma() || !core.tma) return {};
   // Full and empty of every stage, and one at which warps meet before results take the place of the tiles.
-  return {a.core.tma->alignment, a.core.tma->mbarrier, 2 * p.stages_held() + (p.operands.back().cached ? 1 : 0)};
+  return {core.tma->alignment, core.tma->mbarrier, 2 * p.stages_held() + (p.operands.back().cached ? 1 : 0)};
 }
 
 std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {

@@ -34,7 +34,7 @@ struct TmaStaging {
   base::Bytes mbarrier{1};   // each of them, aligned likewise
   std::int64_t mbarriers = 0;
 };
-TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a);
+TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core);
 
 // Why the chip cannot load the boxes of the program's inputs; empty where it can, or where there are none.
 std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a);

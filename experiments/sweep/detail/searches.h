@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "construct/candidate_pools.h"
 #include "construct/restrictions.h"
 #include "experiments/programs/constructor.h"
 #include "experiments/sweep/detail/spec.h"
@@ -22,7 +23,8 @@ inline constexpr std::size_t kSearched = 10;
 
 class SweepSearches {
  public:
-  explicit SweepSearches(const std::vector<SweepWorkload>& workloads) : workloads_(workloads) {}
+  // Keeps of programs that chips share so many bytes, all workloads together.
+  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes);
 
   // The number of the search for that chip under those restrictions; `chip` outlives this.
   std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions);
@@ -45,7 +47,16 @@ class SweepSearches {
     std::size_t expected = 0;
   };
 
+  // The programs of a workload that chips share, for one thread at a time: work goes chip by chip, so that threads
+  // rarely want the same one.
+  struct Pools {
+    explicit Pools(std::size_t max_bytes) : pools(max_bytes) {}
+    std::mutex one_at_a_time;
+    construct::CandidatePools pools;
+  };
+
   const std::vector<SweepWorkload>& workloads_;
+  std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Asked> searches_;
   std::mutex lock_;
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload

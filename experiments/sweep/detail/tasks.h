@@ -45,7 +45,7 @@ struct Unit {
 
 class SweepTasks {
  public:
-  SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store);
+  SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes);
 
   // Puts chips, operators and points into the store, a task for each point that is not refused. The sweep's number.
   std::int64_t put();

@@ -16,15 +16,15 @@ namespace tilescope::model {
 // Of one of `steps` steps: a thread's pieces of a cached operand, `requests` of them, each with an address of its own
 // unless they lie evenly; where they lie in the tile is computed once.
 double instructions_beside_copies(const tile::StageProgram& p, std::size_t operand, double requests, double steps,
-                                  const Machine& m);
+                                  const Geometry& m);
 
 // Of one step: reads of an operand that is not cached.
-double instructions_beside_reads(const tile::StageProgram& p, std::size_t operand, const Machine& m);
+double instructions_beside_reads(const tile::StageProgram& p, std::size_t operand, const Geometry& m);
 
 // Of one step: loops over register tiles that are not unrolled, and places in the scratchpad that move with them.
 double instructions_of_loops(const tile::StageProgram& p);
 
 // Of all `accesses` with which a thread stores its results, and of finding out which block it is of.
-double instructions_beside_stores(const tile::StageProgram& p, double accesses, const Machine& m);
+double instructions_beside_stores(const tile::StageProgram& p, double accesses, const Geometry& m);
 
 }  // namespace tilescope::model

@@ -6,11 +6,10 @@
 #include <array>
 #include <optional>
 
-#include "model/simt/cached_costs.h"
+#include "model/simt/counts.h"
 #include "model/simt/detail/occupancy.h"
 #include "model/simt/detail/traffic.h"
 #include "model/simt/machine.h"
-#include "tile/program.h"
 
 namespace tilescope::model {
 
@@ -56,9 +55,7 @@ struct BlockWork {
   bool reads_kept = false;            // of what an earlier stage left in the scratchpad
 };
 
-// `known` may remember what cached operands cost the scratchpad.
-BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const KernelStage& kernel,
-                        const Arithmetic& arithmetic, const Occupancy& occupancy, const Traffic& traffic,
-                        CachedCosts* known = nullptr);
+BlockWork work_of_block(const Counts& c, const Machine& m, const Arithmetic& arithmetic, const Occupancy& occupancy,
+                        const Traffic& traffic);
 
 }  // namespace tilescope::model

@@ -3,18 +3,18 @@
 // Times of a core that runs waves of blocks: of one stage of their kernel.
 
 #include "base/fixed_vector.h"
+#include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
-#include "model/simt/kernel_stage.h"
 #include "model/simt/machine.h"
 
 namespace tilescope::model {
 
 // As long as the busiest of its parts: its ports, or what bounds it beside them.
-double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache);
+double device_cache_time_us(const DeviceTraffic& t, const Machine& m, std::size_t cache);
 // DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency. No less than its
 // rows or translations take.
-double dram_time_us(const Traffic& t, const Machine& m);
+double dram_time_us(const DeviceTraffic& t, const Machine& m);
 
 // Blocks that run side by side on every core.
 struct Wave {
@@ -25,8 +25,7 @@ struct Wave {
 
 class CoreTime {
  public:
-  CoreTime(const tile::StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,
-           const Machine& m);
+  CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
   // Cycles until the blocks of a wave are done. What they do several times they begin anew each time; the wave is the
   // first one only in the first of them, and the last one in the last.

@@ -22,6 +22,6 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
 
 // What the commands for all that DRAM gives and takes need at least: rows, columns, both on one bus; and the data bus
 // between refreshes.
-double least_command_time_us(const Traffic& t, const Machine& m);
+double least_command_time_us(const DeviceTraffic& t, const Machine& m);
 
 }  // namespace tilescope::model

@@ -14,11 +14,11 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a);
 
 // Of the cache that cores reach first. Cores that have blocks have equal shares, and so have slices; a slice that has
 // no place for a core's request keeps none of its others waiting.
-double least_cache_time_us(const Traffic& t, const Machine& m);
+double least_cache_time_us(const DeviceTraffic& t, const Machine& m);
 
 // Of the translations of what DRAM gives and takes. Every page that a kernel touches has its translation fetched once,
 // and again for bytes that come again where all of them are more than the translations at hand cover.
-double least_translation_time_us(const Traffic& t, const Machine& m);
+double least_translation_time_us(const DeviceTraffic& t, const Machine& m);
 
 // Times over that a partition takes a line from another, of a line that so many cores read, each in a partition of
 // chance: as often as it is read in another one than the first.

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "model/common/estimate.h"
+#include "model/simt/counts.h"
 #include "model/simt/machine.h"
-#include "tile/program.h"
 
 namespace tilescope::model {
 
@@ -14,9 +14,19 @@ namespace tilescope::model {
 // and of the warps in turn, and one block has to fit by whole rounds of its warps (NVIDIA, cuda_occupancy.h).
 std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks);
 
-// Of a kernel that has the stage, whose blocks take so much of the scratchpad, and so many registers of a thread for
-// what else is under way.
-Occupancy occupancy_of(const tile::StageProgram& p, const Machine& m, base::Bytes scratchpad,
-                       std::int64_t further_registers = 0);
+// What a block takes of its core.
+struct BlockNeeds {
+  std::int64_t threads = 0;  // producers among them
+  base::Bytes scratchpad;
+  std::int64_t registers = 0, further_registers = 0;  // of a thread: of the stage, of what else is under way
+  std::int64_t stated_registers = 0;                  // that its compiler is held to; 0: that is its own business
+};
+BlockNeeds needs_of(const Counts& c);
+
+Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m);
+
+// The registers that such a block's program states: those that it needs, and a tenth more where that costs no resident
+// block.
+std::int64_t held_registers(BlockNeeds needs, const Machine& m);
 
 }  // namespace tilescope::model

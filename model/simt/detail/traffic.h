@@ -6,7 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "model/simt/kernel_stage.h"
+#include "base/fixed_vector.h"
+#include "model/simt/counts.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -30,10 +31,10 @@ struct Moved {
   double bytes() const { return read + written; }
 };
 
-struct Traffic {
-  std::array<OperandTraffic, tile::kMaxOperands> operand{};  // inputs in order, then the output
-  Moved cores;                                               // what cores ask of the device and send there
-  std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
+// Of all operands together.
+struct DeviceTraffic {
+  Moved cores;                                         // what cores ask of the device and send there
+  std::array<Moved, arch::kMaxDeviceCaches> caches{};  // as Machine::device_caches; the first has all of `cores`
   Moved dram;
   // What DRAM reads because of stores of parts of sectors, beside `dram.read`; no load waits for it. Either the first
   // cache fetches the rest of a sector, or DRAM the rest of a burst, before it writes that.
@@ -50,14 +51,9 @@ struct Traffic {
   double dram_bytes() const { return dram_read_bytes() + dram.written; }
 };
 
-// Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
-// multiple of `alignment_bytes`: exact over all starts.
-double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
-                            std::int64_t alignment_bytes, std::int64_t sector_bytes);
-
-// Expected bytes of bursts that such a run touches and of which it covers some granule in part.
-double partly_covered_bytes(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
-                            std::int64_t alignment_bytes, std::int64_t burst_bytes, std::int64_t granule_bytes);
+struct Traffic : DeviceTraffic {
+  base::FixedVector<OperandTraffic, tile::kMaxOperands> operand;  // inputs in order, then the output
+};
 
 // Traffic when `per_core` blocks run on every core at a time.
 // Cores: cached tiles are fetched once per step, but for sectors that neighbouring steps share while they stay
@@ -68,6 +64,6 @@ double partly_covered_bytes(std::int64_t length, std::int64_t stride, std::int64
 // DRAM gives and takes no less than the operands have, and gives what stores of parts of sectors have it read: of a
 // cache with masks what is partly covered when it leaves, of one without every sector whose first store is of a part.
 // What stays in the scratchpad moves nothing here.
-Traffic traffic_of(const tile::StageProgram& p, const Machine& m, const KernelStage& kernel, std::int64_t per_core);
+Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core);
 
 }  // namespace tilescope::model

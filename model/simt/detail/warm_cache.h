@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/fixed_vector.h"
+#include "model/simt/counts.h"
 #include "model/simt/detail/traffic.h"
-#include "model/simt/kernel_stage.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -37,7 +37,7 @@ struct KernelUses {
 };
 
 // With those of one more stage of the kernel. The parts of a split reduction are a tensor of their own.
-void add_uses(KernelUses& uses, const tile::StageProgram& p, const KernelStage& kernel, const Traffic& traffic);
+void add_uses(KernelUses& uses, const Counts& counts, const Traffic& traffic);
 
 // Of the second kernel of a split reduction, one thread an element; no tensors where there is none.
 KernelUses uses_of_combining(const tile::StageProgram& p, const Machine& m, const Traffic& traffic);

@@ -26,7 +26,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Epilogue& /*kernel*/, const 
 }
 
 // Each input once for all results, those of the holder among them.
-OperandRegisters operand_registers(const tile::Epilogue& kernel, const StageProgram& p, const Machine& /*m*/) {
+OperandRegisters operand_registers(const tile::Epilogue& kernel, const StageProgram& p, const Geometry& /*m*/) {
   OperandRegisters out;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) out.held += fragment_registers(kernel, p, i);
   return out;

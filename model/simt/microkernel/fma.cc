@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <bitset>
+#include <bit>
 #include <cstdlib>
 
 #include "arch/derive.h"
@@ -16,12 +16,10 @@ using tile::StageProgram;
 
 // Iterations of the reduction for which a thread reads an operand at once: as many as one access covers where cached
 // rows run along the innermost reduced axis.
-std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
+std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Geometry& m) {
   const tile::Operand& o = p.space->inputs[operand];
   if (!p.operands[operand].cached || p.reduction_order.empty()) return 1;
-  return o.contiguous_axis() == p.reduction_order.back()
-             ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch))
-             : 1;
+  return o.contiguous_axis() == p.reduction_order.back() ? scratchpad_vector(p, operand, m.max_access()) : 1;
 }
 
 // What a thread holds of an operand that its body reads at several places: every read is a fragment of its own,
@@ -43,24 +41,44 @@ bool reads_reduction_tiles(const StageProgram& p) {
   return std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 
-// Places along one dimension of a tensor, from its lowest one on.
+// Places along one dimension of a tensor, from its lowest one on: bits of words, of which those up to the last place
+// are in use.
 class Places {
  public:
-  Places() { at_[0] = true; }
   // Every place also so many times so far on.
   void repeat(std::int64_t times, std::int64_t apart) {
     all_ *= static_cast<double>(times);
-    const std::int64_t further = (times - 1) * std::abs(apart);
-    if (fits_ = fits_ && reach_ + further < static_cast<std::int64_t>(at_.size()); !fits_) return;
+    const std::int64_t step = std::abs(apart), further = (times - 1) * step;
+    if (fits_ = fits_ && reach_ + further < kMost; !fits_ || further == 0) return;
     reach_ += further;
-    const std::bitset<kMost> before = at_;
-    for (std::int64_t n = 1; n < times; ++n) at_ |= before << static_cast<std::size_t>(n * std::abs(apart));
+    for (std::int64_t done = 1; done < times;) {
+      const std::int64_t more = std::min(done, times - done);
+      add_shifted(static_cast<std::size_t>(more * step));
+      done += more;
+    }
   }
-  double different() const { return fits_ ? static_cast<double>(at_.count()) : all_; }
+  double different() const {
+    if (!fits_) return all_;
+    int count = 0;
+    for (std::size_t w = 0; w <= last_word(); ++w) count += std::popcount(words_[w]);
+    return count;
+  }
 
  private:
-  static constexpr std::size_t kMost = 1024;  // beyond which all count as different
-  std::bitset<kMost> at_;
+  static constexpr std::int64_t kMost = 1024;  // beyond which all count as different
+  static constexpr std::size_t kBits = 64;
+
+  std::size_t last_word() const { return static_cast<std::size_t>(reach_) / kBits; }
+  void add_shifted(std::size_t by) {
+    const std::size_t words = by / kBits, bits = by % kBits;
+    for (std::size_t w = last_word() + 1; w-- > words;) {
+      std::uint64_t shifted = words_[w - words] << bits;
+      if (bits > 0 && w > words) shifted |= words_[w - words - 1] >> (kBits - bits);
+      words_[w] |= shifted;
+    }
+  }
+
+  std::array<std::uint64_t, kMost / kBits> words_{1};
   std::int64_t reach_ = 0;
   double all_ = 1;
   bool fits_ = true;
@@ -136,7 +154,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Fma& /*kernel*/, const Stage
   return arithmetic_of(m, p.space->expression.dtype, p.space->expression.accumulate);
 }
 
-OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
+OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Geometry& m) {
   const bool taps = reads_reduction_tiles(p);
   std::int64_t held = 0, largest = 0, under_way = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {

@@ -103,7 +103,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Mma& kernel, const StageProg
   return arithmetic_of(m, kernel.unit.instruction);
 }
 
-OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Machine& /*m*/) {
+OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Geometry& /*m*/) {
   std::int64_t held = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) held += fragment_registers(kernel, p, i);
   return {held};

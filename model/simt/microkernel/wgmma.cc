@@ -42,7 +42,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StagePr
   return arithmetic_of(m, kernel.unit.instruction);
 }
 
-OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& /*p*/, const Machine& m) {
+OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& /*p*/, const Geometry& m) {
   return {0, m.allowances.mma_operands.value_or(0)};
 }
 

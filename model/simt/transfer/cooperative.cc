@@ -38,14 +38,14 @@ std::int64_t address_registers(const StageProgram& p, std::size_t operand) {
   return pieces_of(p, operand) * (kRegistersOfAddress + kRegistersOfPlace);
 }
 
-std::int64_t pieces_together(const StageProgram& p, std::size_t operand, const Machine& m) {
+std::int64_t pieces_together(const StageProgram& p, std::size_t operand, const Geometry& m) {
   const std::int64_t pieces = pieces_of(p, operand);
   const std::int64_t elements = tile::data_tile_elements(p.space->inputs[operand], p.block);
   const bool all_inside = pieces * p.threads() * p.operands[operand].vector == elements;
   return all_inside ? pieces : std::min(pieces, m.predicates.value_or(pieces));
 }
 
-std::int64_t bookkeeping_of(const StageProgram& p, std::size_t operand, const Machine& m) {
+std::int64_t bookkeeping_of(const StageProgram& p, std::size_t operand, const Geometry& m) {
   return p.steps() == 1 ? 0 : m.allowances.staged_operand.value_or(0) + address_registers(p, operand);
 }
 

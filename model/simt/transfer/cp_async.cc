@@ -16,12 +16,12 @@ WarpAccess cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p, s
 }
 
 CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
-                            const Machine& m) {
+                            const Geometry& m) {
   return {0, bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
-                               const Machine& /*m*/) {
+                               const Geometry& /*m*/) {
   return {0, address_registers(p, operand)};
 }
 

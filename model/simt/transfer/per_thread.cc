@@ -31,17 +31,17 @@ WarpAccess cached_write(const tile::PerThread& /*entry*/, const StageProgram& p,
 }
 
 CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
-                            const Machine& m) {
+                            const Geometry& m) {
   // A piece of less than a register has one of its own.
   return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)), bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
-                               const Machine& m) {
+                               const Geometry& m) {
   return {in_flight(p, operand, pieces_together(p, operand, m)), address_registers(p, operand)};
 }
 
-double copy_rounds(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand, const Machine& m) {
+double copy_rounds(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand, const Geometry& m) {
   const std::int64_t pieces = pieces_of(p, operand), together = pieces_together(p, operand, m);
   return together < pieces ? static_cast<double>(pieces) / static_cast<double>(together) : 0;
 }

@@ -26,12 +26,12 @@ WarpAccess cached_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, s
 
 // Another warp asks for it.
 CopyRegisters own_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
-                            const Machine& /*m*/) {
+                            const Geometry& /*m*/) {
   return {};
 }
 
 CopyRegisters others_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
-                               const Machine& /*m*/) {
+                               const Geometry& /*m*/) {
   return {};
 }
 

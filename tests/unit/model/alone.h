@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of the model for a stage that is a kernel by itself.
+// Parts of an estimate, of a stage that is a kernel by itself.
 
+#include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
-#include "tile/staging.h"
+#include "model/simt/detail/flows.h"
+#include "model/simt/detail/occupancy.h"
+#include "model/simt/detail/traffic.h"
 
 namespace tilescope::model {
 
+// The counts with what they lie in.
+struct OwnCounts {
+  OwnCounts(const tile::StageProgram& p, const Geometry& g) : counts(count(p, alone(p, g.engines), g, room)) {}
+  OwnCounts(const OwnCounts&) = delete;
+  OwnCounts& operator=(const OwnCounts&) = delete;
+
+  CountsRoom room;
+  Counts counts;
+};
+
 inline Occupancy occupancy_of(const tile::StageProgram& p, const Machine& m) {
-  return occupancy_of(p, m, tile::staging_of(p, *m.arch).bytes);
+  return occupancy_of(needs_of(OwnCounts(p, m).counts), m);
 }
 
 inline Traffic traffic_of(const tile::StageProgram& p, const Machine& m, std::int64_t per_core) {
-  return traffic_of(p, m, alone(p, *m.arch), per_core);
+  return traffic_of(OwnCounts(p, m).counts, m, per_core);
 }
 
 inline BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
                                const Occupancy& occupancy, const Traffic& traffic) {
-  return work_of_block(p, m, alone(p, *m.arch), arithmetic, occupancy, traffic);
+  return work_of_block(OwnCounts(p, m).counts, m, arithmetic, occupancy, traffic);
 }
 
 }  // namespace tilescope::model

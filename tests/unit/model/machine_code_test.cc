@@ -52,10 +52,10 @@ double instructions_beside(const tile::StageProgram& p, const Machine& m) {
     }
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p, i, m.warp); }, transfer_of(p, i, m));
-    step += instructions_beside_copies(p, i, copy.requests, static_cast<double>(alone(p, *m.arch).all_steps(p)), m);
+    step += instructions_beside_copies(p, i, copy.requests, static_cast<double>(alone(p, m.engines).all_steps(p)), m);
   }
   const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
-  return step * static_cast<double>(alone(p, *m.arch).all_steps(p)) + instructions_beside_stores(p, stores.per_warp, m);
+  return step * static_cast<double>(alone(p, m.engines).all_steps(p)) + instructions_beside_stores(p, stores.per_warp, m);
 }
 
 class MachineCode : public testing::TestWithParam<std::pair<std::string, double>> {};

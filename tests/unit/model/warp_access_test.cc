@@ -29,7 +29,8 @@ TEST(CachedAccess, PassesAPortOfSomeWidthAndLanes) {
   for (std::int64_t lane = 0; lane < 32; ++lane) words.offset.push_back(4 * lane), quads.offset.push_back(16 * lane);
   const auto served = [](const WarpAccess& a, const std::vector<arch::Override>& set) {
     const arch::ArchSpec chip = tests::chip("v100", set);
-    return cached_access(a, 1, 1, StagingChip(chip)).served;
+    const Machine m = make_machine(chip);
+    return cycles_of_access(cached_access(a, 1, 1, m), m);
   };
   EXPECT_EQ(served(words, {}), 1);
   EXPECT_EQ(served(words, {{"memory.smem.width", "64 B"}}), 2);

@@ -162,7 +162,7 @@ TEST(Boxes, TakeRoomForWhatSaysThatTheyAreThereAndAWarpMore) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16);
   p.num_stages = 3;
-  const StagingLayout plain = staging_of(p, chip), boxed = staging_of(*with_tma_loads(p, chip), chip);
+  const StagingLayout plain = staging_of(p, chip.core), boxed = staging_of(*with_tma_loads(p, chip), chip.core);
   EXPECT_EQ(boxed.mbarriers.n, plain.bytes.n);
   EXPECT_EQ(boxed.bytes.n, plain.bytes.n + 3 * 2 * 8);
   EXPECT_EQ(p.threads_with_producers(32), p.threads());

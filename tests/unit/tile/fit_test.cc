@@ -36,7 +36,7 @@ TEST(Fit, AcceptsWhatIsExactlyFull) {
   const arch::ArchSpec v100 = tests::chip("v100");
   const StageProgram p = matmul(32, 96);
   EXPECT_EQ(p.threads(), 1024);
-  EXPECT_EQ(staging_of(p, v100).bytes.n, 96 * 1024);
+  EXPECT_EQ(staging_of(p, v100.core).bytes.n, 96 * 1024);
   EXPECT_THAT(exceeded(p, v100), ElementsAre());
   EXPECT_TRUE(fits(p, v100));
 }
@@ -195,11 +195,11 @@ TEST(Staging, TilesBeginWhereTheChipsWidestAccessDoes) {
   const auto space = make_space(e, no_collapse(e.stages.front()));
   StageProgram p = make_stage_program(space, {{1, 32, 1}}, {1, 3}, {16});
   p.num_stages = 3;
-  const StagingLayout narrow = staging_of(p, tests::chip("v100"));
+  const StagingLayout narrow = staging_of(p, tests::chip("v100").core);
   EXPECT_EQ(narrow.begins[0].n, 0);
   EXPECT_EQ(narrow.begins[1].n, 48) << "three slots of 12 B, to the next multiple of 16 B";
   EXPECT_EQ(narrow.bytes.n, 48 + 3 * 32 * 3 * 4);
-  EXPECT_EQ(staging_of(p, tests::chip("v100", {{"core.max_access", "32 B"}})).begins[1].n, 64);
+  EXPECT_EQ(staging_of(p, tests::chip("v100", {{"core.max_access", "32 B"}}).core).begins[1].n, 64);
 }
 
 TEST(Fit, AddsTensorsBeyond64Bits) {

@@ -77,7 +77,7 @@ TEST(Hostile, WhatIsAcceptedCanBeCounted) {
                                       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_FALSE(fits(read.program->simt()[0], tests::chip("v100")));
-  EXPECT_GT(staging_of(read.program->simt()[0], tests::chip("v100")).bytes.n, std::int64_t{1} << 40);
+  EXPECT_GT(staging_of(read.program->simt()[0], tests::chip("v100").core).bytes.n, std::int64_t{1} << 40);
 }
 
 TEST(Hostile, AGatheredTensorMayUseMoreAxesThanItHasDimensions) {

@@ -62,7 +62,7 @@ TEST(SharedReduction, StagesAPartOfEveryGroup) {
   EXPECT_EQ(shared_parts_bytes(row_sums(128), a.core).n, 2 * 4 * 4) << "two rows, four groups";
   EXPECT_EQ(shared_parts_bytes(row_sums(128, base::Dtype::kF16), a.core).n, 2 * 4 * 4) << "in f32";
   EXPECT_EQ(shared_parts_bytes(row_sums(128, base::Dtype::kF64), a.core).n, 2 * 4 * 8);
-  EXPECT_EQ(staging_of(row_sums(128), a).bytes.n, 2 * 4 * 4);
+  EXPECT_EQ(staging_of(row_sums(128), a.core).bytes.n, 2 * 4 * 4);
 }
 
 TEST(SharedReduction, Refusals) {

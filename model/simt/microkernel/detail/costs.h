@@ -84,10 +84,10 @@ std::optional<Arithmetic> arithmetic_of(const tile::Epilogue&, const tile::Stage
 struct OperandRegisters {
   std::int64_t held = 0, least = 0;
 };
-OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
-OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
-OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
-OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Geometry& m);
+OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Geometry& m);
+OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Geometry& m);
+OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Geometry& m);
 
 // Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
 // register tile, and with copies of what other lanes hold where an instruction's lanes do.

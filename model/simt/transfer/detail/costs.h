@@ -11,8 +11,8 @@
 namespace tilescope::model {
 
 // The entry of a cached operand on the machine.
-inline tile::Transfer transfer_of(const tile::StageProgram& p, std::size_t operand, const Machine& m) {
-  return tile::transfer_of(p, operand, m.arch->core);
+inline tile::Transfer transfer_of(const tile::StageProgram& p, std::size_t operand, const Geometry& m) {
+  return tile::transfer_of(p, operand, m.engines);
 }
 
 // Copies in one reduction step.
@@ -41,20 +41,23 @@ struct CopyRegisters {
   std::int64_t pieces = 0;
   std::int64_t bookkeeping = 0;  // through all steps
 };
-CopyRegisters own_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-CopyRegisters own_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-CopyRegisters own_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters own_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand,
+                            const Geometry& m);
+CopyRegisters own_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Geometry& m);
+CopyRegisters own_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Geometry& m);
 CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand,
-                               const Machine& m);
+                               const Geometry& m);
 CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand,
-                               const Machine& m);
-CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+                               const Geometry& m);
+CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Geometry& m);
 
 // How often a thread of a kernel that others wrote waits for its loads of one step, as a part of one wait where several
 // operands' are issued together.
-double copy_rounds(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-constexpr double copy_rounds(const tile::CpAsync&, const tile::StageProgram&, std::size_t, const Machine&) { return 0; }
-constexpr double copy_rounds(const tile::Tma&, const tile::StageProgram&, std::size_t, const Machine&) { return 0; }
+double copy_rounds(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Geometry& m);
+constexpr double copy_rounds(const tile::CpAsync&, const tile::StageProgram&, std::size_t, const Geometry&) {
+  return 0;
+}
+constexpr double copy_rounds(const tile::Tma&, const tile::StageProgram&, std::size_t, const Geometry&) { return 0; }
 
 // --- shared by entries
 
@@ -70,8 +73,8 @@ std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand)
 // Pieces of a copy that a thread of such a kernel has under way at a time. Compilers unroll copies and issue all loads
 // before the first store; where a piece may lie beyond the tile its load and its store hang on one predicate, and a
 // thread keeps no more of them than the chip's compiler has (docs/accuracy.md, "Kernels of others").
-std::int64_t pieces_together(const tile::StageProgram& p, std::size_t operand, const Machine& m);
+std::int64_t pieces_together(const tile::StageProgram& p, std::size_t operand, const Geometry& m);
 // Of a kernel of lower/: what a cached operand takes through all steps.
-std::int64_t bookkeeping_of(const tile::StageProgram& p, std::size_t operand, const Machine& m);
+std::int64_t bookkeeping_of(const tile::StageProgram& p, std::size_t operand, const Geometry& m);
 
 }  // namespace tilescope::model

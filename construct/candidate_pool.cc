@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "construct/detail/candidate_pool.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "construct/candidate_pools.h"
+#include "construct/detail/matrix_kernels.h"
+#include "construct/detail/shared_reductions.h"
+#include "tile/microkernel/mma.h"
+#include "tile/microkernel/wgmma.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::Extents;
+using tile::StageProgram;
+using tile::TileSpace;
+using SpacePtr = std::shared_ptr<const TileSpace>;
+
+constexpr std::size_t kFewTiles = 24;    // of one seed: fewer are no choice, so that tiles may waste more
+constexpr std::size_t kManyTiles = 200;  // with those that waste more
+constexpr std::size_t kEvaluated =
+    128;  // tiles of one seed that the cost model sees, of those that waste little and more
+constexpr std::size_t kEvaluatedOfOthers = 32;  // of loops as they stand where they are seen as a matrix product too
+constexpr std::int64_t kSomeRegisters = 1;      // that programs state until a chip says how many
+
+// A seed for every instruction of the chip that may multiply the stage.
+void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Restrictions& given,
+                      std::vector<Seed>& out) {
+  for (tile::MicroKernel& kernel : matrix_kernels(*space, a, given)) {
+    const tile::MatrixUnit u = *tile::unit_of(kernel);
+    const auto spec = std::find_if(a.compute.begin(), a.compute.end(),
+                                   [&](const arch::ComputeSpec& c) { return c.name == u.instruction; });
+    Seed seed{space, Extents(space->axes.size(), 1), kEvaluated, static_cast<std::size_t>(spec - a.compute.begin()),
+              std::move(kernel)};
+    seed.unit[u.rows] = u.m;
+    seed.unit[u.columns] = u.n;
+    seed.unit[u.depth] = u.k;
+    out.push_back(std::move(seed));
+  }
+}
+
+// The ways to collapse a stage's loops: as a matrix product where it is one, there also by the chip's matrix
+// instructions, and as it is; where it is no such product also with register tiles of the innermost axis of taps or of
+// all of them.
+std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip, const Restrictions& given) {
+  std::vector<Seed> out;
+  const auto add = [&](const tile::AxisCollapse& collapse) {
+    const SpacePtr space = tile::make_space(e, collapse);
+    add_matrix_seeds(space, chip, given, out);
+    out.push_back({space, Extents(space->axes.size(), 1), kEvaluated, {}, {}});
+  };
+  const auto product = tile::contraction_collapse(e);
+  if (product) add(*product);
+  add(tile::contiguous_collapse(e));
+  if (product) {
+    out.back().evaluated = kEvaluatedOfOthers;
+    return out;
+  }
+  Seed tiled = out.back();
+  for (std::size_t a = tiled.space->axes.size(); a-- > tiled.space->spatial;) {
+    if (!tile::taps_overlap(*tiled.space, a) || tiled.space->axes[a].extent == 1) continue;
+    tiled.unit[a] = tiled.space->axes[a].extent;
+    out.push_back(tiled);
+  }
+  return out;
+}
+
+// Elements of a register tile are strided over the threads, so that neighbouring threads touch neighbouring words
+// (ROLLER's vthreads); without reuse the innermost axis is kept whole for wide accesses, and neighbours share a
+// register tile.
+StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Extents& registers, const Extents& block) {
+  const TileSpace& space = *seed.space;
+  const bool reduces = space.axes.size() > space.spatial;
+  const bool tiles_reduction = seed.unit != Extents(space.axes.size(), 1);
+  const std::int64_t widest = elements_in(limits.max_access, base::size_of(space.expression.dtype));
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  for (std::size_t a = 0; a < space.spatial; ++a) {
+    const bool wide = !reduces && a + 1 == space.spatial;
+    const std::int64_t per_thread = tiles_reduction ? registers[a] : wide ? std::min(registers[a], widest) : 1;
+    mapping.push_back({registers[a] / per_thread, block[a] / registers[a], per_thread});
+  }
+  StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
+  for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
+  return tile::with_micro_kernel(std::move(p), seed.kernel, limits.max_access);
+}
+
+std::size_t hash_of(const StageProgram& p) {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(p.space.get());
+  const auto add = [&](auto... words) {
+    ((hash = (hash ^ static_cast<std::uint64_t>(words)) * 0x9e3779b97f4a7c15U, hash ^= hash >> 32), ...);
+  };
+  for (std::size_t a = 0; a < p.block.size(); ++a) add(p.block[a], p.thread[a], p.split[a], p.reduction_threads[a]);
+  for (const tile::AxisMapping& m : p.mapping) add(m.vthread, m.threads, m.per_thread);
+  for (const tile::OperandPlan& o : p.operands) add(o.cached, o.padding, o.vector, o.rotate, o.box);
+  add(p.num_stages, p.unroll, p.group_m, p.block_order);
+  return hash;
+}
+
+bool same(const StageProgram& p, const StageProgram& q) {
+  return p.space == q.space && p.block == q.block && p.thread == q.thread && p.split == q.split &&
+         p.reduction_order == q.reduction_order && p.mapping == q.mapping && p.thread_order == q.thread_order &&
+         p.reduction_threads == q.reduction_threads && p.operands == q.operands && p.unroll == q.unroll &&
+         p.num_stages == q.num_stages && p.block_order == q.block_order && p.group_m == q.group_m &&
+         p.micro_kernel == q.micro_kernel;
+}
+
+bool same(const Restrictions& a, const Restrictions& b) {
+  return a.pads == b.pads && a.direct_stores == b.direct_stores && a.lowering_refusal == b.lowering_refusal &&
+         a.instruction == b.instruction && a.block == b.block;
+}
+
+// Knobs that ask how many cores a chip has.
+bool asks_for_cores(LayoutKnob knob) { return knob == other_splits || knob == other_block_orders; }
+
+}  // namespace
+
+CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given)
+    : stage_(one_stage),
+      geometry_(with_neutral_rates(a)),
+      given_(given),
+      chip_(geometry_),
+      counted_by_(model::make_geometry(geometry_)),
+      known_(counted_by_),
+      memory_(known_),
+      seeds_(seeds_of(stage_, geometry_, given_)) {}
+
+bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral,
+                          const Restrictions& given) const {
+  return stage_ == one_stage && same(given_, given) && geometry_ == neutral;
+}
+
+LayoutRules CandidatePool::rules(bool pads, std::int64_t cores) {
+  chip_.core.count = cores;
+  return {chip_, pads, &memory_, given_.direct_stores};
+}
+
+// --- tiles
+
+// Warps in place of threads where lanes work together.
+GrowthLimits CandidatePool::limits_of(const Seed& seed, GrowthLimits limits) const {
+  const std::int64_t lanes = tile::lanes_of(seed.kernel);
+  limits.max_threads /= lanes;
+  limits.registers *= lanes;
+  if (lanes > 1) limits.warp = 1;
+  return limits;
+}
+
+CandidatePool::Tiles& CandidatePool::tiles(std::size_t seed, const GrowthLimits& limits) {
+  const auto [found, fresh] = tiles_.try_emplace({seed, limits});
+  if (fresh) {
+    add_tiles(seeds_[seed], limits_of(seeds_[seed], limits), found->second);
+    tile_bytes_ += found->second.all.size() * sizeof(Tile);
+  }
+  return found->second;
+}
+
+// What wastes little of an axis first, until there are tiles to choose from; then what wastes more, until there are
+// many: irregular shapes have few of the first, and the cost model finds some of the others faster.
+void CandidatePool::add_tiles(const Seed& seed, const GrowthLimits& limits, Tiles& out) {
+  Extents step = first_step(*seed.space, limits);
+  for (std::size_t a = seed.space->spatial; a < step.size(); ++a)
+    step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
+  const std::vector<LevelTile> registers = register_tiles(*seed.space, limits, seed.unit);
+  std::vector<AxisChoices> choices(registers.size());
+  for (const double epsilon : kEpsilons) {
+    for (std::size_t r = 0; r < registers.size(); ++r)
+      add_pairs(seed, limits, registers[r], step, epsilon, choices[r], out);
+    if (out.strict == 0 && (out.all.size() >= kFewTiles || epsilon == kEpsilons.back())) out.strict = out.all.size();
+    if (out.all.size() >= kManyTiles || !given_.block.empty()) break;
+  }
+  if (out.strict == 0) out.strict = out.all.size();
+}
+
+// The block tiles over one register tile that waste at most so much and are not among the tiles yet.
+void CandidatePool::add_pairs(const Seed& seed, const GrowthLimits& limits, const LevelTile& registers,
+                              const Extents& step, double epsilon, AxisChoices& choices, Tiles& out) {
+  std::vector<LevelTile> blocks;
+  if (given_.block.empty()) {
+    AxisChoices more = block_choices(*seed.space, limits, registers.extents, step, epsilon);
+    if (more == choices) return;  // the same tiles as with the last share
+    choices = std::move(more);
+    blocks = block_tiles(*seed.space, limits, choices, step);
+  } else {
+    blocks = given_tile(seed, limits, registers.extents, step);
+  }
+  const auto before = static_cast<std::ptrdiff_t>(out.all.size());
+  for (const LevelTile& b : blocks) {
+    const bool known = std::any_of(out.all.begin(), out.all.begin() + before, [&](const Tile& t) {
+      return t.registers == registers.extents && t.block == b.extents;
+    });
+    if (!known) out.all.push_back({registers.extents, b.extents, work_of(*seed.space, registers, b)});
+  }
+}
+
+// The block tile that is given over a register tile; nothing where it does not cut it, or into more threads than a
+// block may have.
+std::vector<LevelTile> CandidatePool::given_tile(const Seed& seed, const GrowthLimits& limits, const Extents& registers,
+                                                 const Extents& step) const {
+  const TileSpace& space = *seed.space;
+  if (given_.block.size() != space.spatial) return {};
+  Extents e = step;
+  std::int64_t threads = 1;
+  for (std::size_t a = 0; a < space.spatial; ++a) {
+    const std::int64_t along = given_.block[a] / registers[a];
+    if (along * registers[a] != given_.block[a] || along > limits.max_threads / threads) return {};
+    threads *= along;
+    e[a] = given_.block[a];
+  }
+  return {{e, 0, 0}};
+}
+
+CandidatePool::Id CandidatePool::laid_out(std::size_t seed, const GrowthLimits& limits, Tile& tile) {
+  if (!tile.laid_out)
+    tile.laid_out = add(apply_layout(
+        program_of(seeds_[seed], limits_of(seeds_[seed], limits), tile.registers, tile.block), rules(given_.pads)));
+  return *tile.laid_out;
+}
+
+std::vector<CandidatePool::Id> CandidatePool::unaligned(std::size_t seed, GrowthLimits limits) {
+  limits.cached_bytes = std::numeric_limits<std::int64_t>::max();
+  const SpacePtr& space = seeds_[seed].space;
+  const Extents one(space->axes.size(), 1), step = first_step(*space, limits);
+  const AxisChoices choices = block_choices(*space, limits, one, step, kEpsilons.back());
+  std::vector<Id> out;
+  for (const LevelTile& block : block_tiles(*space, limits, choices, step, Alignment::kAny)) {
+    StageProgram p = program_of({space, one, 0, {}, {}}, limits, one, block.extents);
+    for (std::size_t i = 0; i < space->inputs.size(); ++i) p.operands[i] = {};
+    out.push_back(add(std::move(p)));
+  }
+  return out;
+}
+
+// --- layouts
+
+CandidatePool::Id CandidatePool::with_plain_rows(Id id) {
+  const auto found = plain_.find(id);
+  if (found != plain_.end()) return found->second;
+  const Id plain = add(apply_layout(candidates_[id].program, rules(false)));
+  plain_.emplace(id, plain);
+  return plain;
+}
+
+std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts) {
+  const auto [found, fresh] = split_.try_emplace({id, parts});
+  if (fresh)
+    if (std::optional<StageProgram> p = split_into(candidates_[id].program, parts, rules(given_.pads)))
+      found->second = add(std::move(*p));
+  return found->second;
+}
+
+const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, std::size_t knob, std::int64_t cores) {
+  const LayoutKnob of = layout_knobs()[knob];
+  const std::int64_t asked = asks_for_cores(of) ? cores : 1;
+  const auto [found, fresh] = others_.try_emplace({id, knob, asked});
+  if (fresh)
+    for (StageProgram& p : of(candidates_[id].program, rules(given_.pads, asked)))
+      found->second.push_back(add(std::move(p)));
+  return found->second;
+}
+
+const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits& limits, std::int64_t cores,
+                                                             std::int64_t max_threads) {
+  const auto [found, fresh] = sharing_.try_emplace({limits, cores, max_threads});
+  if (!fresh) return found->second;
+  chip_.core.count = cores;
+  chip_.core.max_threads = max_threads;
+  for (const Seed& seed : seeds_)
+    if (!seed.instruction && seed.unit == Extents(seed.space->axes.size(), 1))
+      for (StageProgram& p : sharing_programs(seed.space, limits, chip_)) found->second.push_back(add(std::move(p)));
+  return found->second;
+}
+
+// --- candidates
+
+std::uint32_t CandidatePool::class_of(std::vector<std::int64_t> words) {
+  return classes_.try_emplace(std::move(words), static_cast<std::uint32_t>(classes_.size())).first->second;
+}
+
+CandidatePool::Id CandidatePool::add(StageProgram p) {
+  p.registers = kSomeRegisters;
+  const std::size_t hash = hash_of(p);
+  const auto [begin, end] = by_hash_.equal_range(hash);
+  for (auto known = begin; known != end; ++known)
+    if (same(candidates_[known->second].program, p)) return known->second;
+
+  const auto id = static_cast<Id>(candidates_.size());
+  Candidate& c = candidates_.emplace_back();
+  c.program = std::move(p);
+  model::CountsRoom room;
+  c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, room, &known_);
+  arena_bytes_ += model::keep_in(c.counts, arena_);
+  // The space's place in memory tells its programs from those of others, of which none goes before the pool.
+  const tile::StageProgram& own = c.program;
+  std::vector<std::int64_t> tiles = {0, reinterpret_cast<std::intptr_t>(own.space.get())}, size = {1, tiles[1]};
+  tiles.insert(tiles.end(), own.block.begin(), own.block.end());
+  tiles.insert(tiles.end(), own.thread.begin(), own.thread.end());
+  tiles.insert(tiles.end(), own.reduction_threads.begin(), own.reduction_threads.end());
+  size.insert(size.end(), own.thread.begin(), own.thread.end());
+  size.push_back(c.counts.threads);
+  c.tiles = class_of(std::move(tiles));
+  c.size = class_of(std::move(size));
+  by_hash_.emplace(hash, id);
+  return id;
+}
+
+std::size_t CandidatePool::bytes() const {
+  // What is kept of a candidate beside itself: its classes, its place in the table, the lists that it stands in.
+  constexpr std::size_t kBeside = 512;
+  return candidates_.size() * (sizeof(Candidate) + kBeside) + arena_bytes_ + tile_bytes_;
+}
+
+}  // namespace tilescope::construct

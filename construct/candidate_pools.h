@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What constructions share of stages that many chips are asked for: their programs, made and counted once for all chips
+// of one geometry. Results do not depend on it. Not for several threads.
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+
+#include "arch/spec.h"
+#include "construct/restrictions.h"
+#include "expr/expression.h"
+
+namespace tilescope::construct {
+
+class CandidatePool;
+
+// The chip with the figures left out that decide what programs take, and not which there are and what they do: how many
+// cores there are, and how many threads and blocks on them, rates, latencies and pipes, capacities of caches and DRAM,
+// launches, calibration. Chips whose rest is equal share pools.
+arch::ArchSpec with_neutral_rates(const arch::ArchSpec& a);
+
+class CandidatePools {
+ public:
+  // Keeps pools of so many bytes at least one of which was in use, the least recently used goes first.
+  explicit CandidatePools(std::size_t max_bytes);
+  ~CandidatePools();
+  CandidatePools(const CandidatePools&) = delete;
+  CandidatePools& operator=(const CandidatePools&) = delete;
+
+  // Valid until the next call.
+  CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
+
+  // Pools that went because there was no room.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  const std::size_t max_bytes_;
+  std::list<std::unique_ptr<CandidatePool>> pools_;  // used last first
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace tilescope::construct

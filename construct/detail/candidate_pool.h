@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The programs of one stage on chips of one geometry. Each is made, laid out and counted once, whichever of the chips
+// asks for it first; what they take is the chip's own business. Results do not depend on what was asked before.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory_resource>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/detail/layout.h"
+#include "construct/detail/tiles.h"
+#include "construct/restrictions.h"
+#include "expr/expression.h"
+#include "model/simt/counts.h"
+
+namespace tilescope::construct {
+
+// What register tiles grow from: single elements, a register tile of filter taps that read overlapping elements, or the
+// fragments of a matrix instruction.
+struct Seed {
+  std::shared_ptr<const tile::TileSpace> space;
+  tile::Extents unit;
+  std::size_t evaluated = 0;               // tiles that the cost model sees, of those that waste little and more
+  std::optional<std::size_t> instruction;  // of the chip's `compute`; none: multiply-adds of single threads
+  tile::MicroKernel kernel = {};
+};
+
+struct Candidate {
+  tile::StageProgram program;  // states some registers; how many is for each chip to say
+  model::Counts counts;        // of the program
+  // Numbers that programs share whose tiles and sharing are the same, and whose threads keep as much and are as many.
+  std::uint32_t tiles = 0, size = 0;
+};
+
+class CandidatePool {
+ public:
+  using Id = std::uint32_t;
+
+  // A block tile over a register tile, and what it asks of a chip.
+  struct Tile {
+    tile::Extents registers, block;
+    TileWork work;
+    std::optional<Id> laid_out = {};
+  };
+  // Of one seed. The first ones waste little of an axis, where enough of them do; the rest more.
+  struct Tiles {
+    std::vector<Tile> all;
+    std::size_t strict = 0;
+  };
+
+  CandidatePool(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
+  CandidatePool(const CandidatePool&) = delete;
+  CandidatePool& operator=(const CandidatePool&) = delete;
+
+  // Whether it is that of the stage, of chips of this one's geometry, and of the restrictions.
+  bool is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral, const Restrictions& given) const;
+
+  const std::vector<Seed>& seeds() const { return seeds_; }
+  const Candidate& operator[](Id id) const { return candidates_[id]; }
+
+  // The tiles of a seed under such limits, in the order in which they were found.
+  Tiles& tiles(std::size_t seed, const GrowthLimits& limits);
+  // A tile of a seed as a program.
+  Id laid_out(std::size_t seed, const GrowthLimits& limits, Tile& tile);
+  // The program with its rows as they are, with its reduction in so many parts, and by one of layout_knobs(), of chips
+  // of so many cores.
+  Id with_plain_rows(Id id);
+  std::optional<Id> split(Id id, std::int64_t parts);
+  const std::vector<Id>& others(Id id, std::size_t knob, std::int64_t cores);
+  // Programs whose threads share reductions, on such chips.
+  const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
+  // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
+  std::vector<Id> unaligned(std::size_t seed, GrowthLimits limits);
+
+  std::size_t bytes() const;
+  std::size_t candidates() const { return candidates_.size(); }
+
+ private:
+  Id add(tile::StageProgram p);
+  LayoutRules rules(bool pads, std::int64_t cores = 1);
+  GrowthLimits limits_of(const Seed& seed, GrowthLimits limits) const;
+  void add_tiles(const Seed& seed, const GrowthLimits& limits, Tiles& out);
+  void add_pairs(const Seed& seed, const GrowthLimits& limits, const LevelTile& registers, const tile::Extents& step,
+                 double epsilon, AxisChoices& choices, Tiles& out);
+  std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
+                                    const tile::Extents& step) const;
+  std::uint32_t class_of(std::vector<std::int64_t> words);
+
+  const expr::Expression stage_;
+  const arch::ArchSpec geometry_;  // neutral
+  const Restrictions given_;
+  arch::ArchSpec chip_;  // neutral too, but for cores where a knob asks for them
+  const model::Geometry counted_by_;
+  model::CachedCosts known_;
+  LayoutMemory memory_;
+  std::vector<Seed> seeds_;
+
+  std::pmr::monotonic_buffer_resource arena_;
+  std::deque<Candidate> candidates_;
+  std::unordered_multimap<std::size_t, Id> by_hash_;
+  std::map<std::vector<std::int64_t>, std::uint32_t> classes_;
+  std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
+  std::unordered_map<Id, Id> plain_;
+  std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
+  std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_;
+  std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
+  std::size_t arena_bytes_ = 0, tile_bytes_ = 0;
+};
+
+}  // namespace tilescope::construct

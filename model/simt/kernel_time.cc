@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simt/detail/kernel_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/integer.h"
+#include "model/simt/detail/dram_rows.h"
+#include "model/simt/detail/memory_bounds.h"
+#include "model/simt/microkernel/detail/costs.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
+  const double parts = counts.parts;
+  if (parts == 1) return std::nullopt;
+  const tile::TileSpace& space = *counts.program->space;
+  const expr::Expression& e = space.expression;
+  const auto elements = static_cast<double>(space.output.elements);
+  const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
+  const double written = elements * static_cast<double>(space.output.element.n);
+  Combining c;
+  c.blocks = std::ceil(elements / static_cast<double>(m.warp * m.partitions));
+  double kept = 0, latency_cycles = 0, nearer = 0;
+  const auto come_from = [&](double level_latency) {
+    latency_cycles += (1 - kept) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t i = 0; i < m.device_caches.size(); ++i) {
+    const DeviceCache& cache = m.device_caches[i];
+    c.cache_us[i] = (partial * (1 - kept) + written) / cache.bytes_per_us;
+    come_from(cache.latency_cycles);
+    kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
+  }
+  c.dram_read_bytes = partial * (1 - kept);
+  c.dram_written_bytes = written;
+  c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
+  come_from(m.dram_latency_cycles);
+  DeviceTraffic t;
+  t.dram = t.distinct = {partial * (1 - kept), written};
+  c.dram_us = std::max(c.dram_us, least_command_time_us(t, m));
+  if (m.bounds.translations_per_us > 0) c.dram_us = std::max(c.dram_us, least_translation_time_us(t, m));
+  if (m.bounds.of_cache) {
+    // Neighbouring threads read and write neighbouring elements.
+    t.caches[0] = t.cores = {partial, written};
+    t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
+    t.misses_per_byte = 1 / m.bounds.line_bytes;
+    c.cache_us[0] = std::max(c.cache_us[0], least_cache_time_us(t, m));
+  }
+  const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
+  c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
+  return c;
+}
+
+// Of all stages of a kernel: the blocks and registers that they leave each other.
+Occupancy occupancy_of(std::span<const StageCosts> stages) {
+  Occupancy out = stages.front().occupancy;
+  for (const StageCosts& s : stages) {
+    const std::int64_t registers = std::max(out.registers_per_thread, s.occupancy.registers_per_thread);
+    const std::int64_t spilled = std::max(out.spilled_per_thread, s.occupancy.spilled_per_thread);
+    if (s.occupancy.blocks_per_core < out.blocks_per_core) out = s.occupancy;
+    out.registers_per_thread = registers;
+    out.spilled_per_thread = spilled;
+  }
+  return out;
+}
+
+// Bytes that a block of the stage asks the device for and sends there.
+double block_bytes(const StageCosts& s) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < s.counts->flows.size(); ++i) bytes += s.traffic.operand[i].block_bytes;
+  return bytes;
+}
+
+// What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
+// as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
+void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machine& m) {
+  const std::int64_t on_a_core = std::min(per_core, base::ceil_div(stages.front().counts->blocks, m.cores));
+  const auto blocks = static_cast<double>(on_a_core);
+  const double staged = m.core_cache_shared ? static_cast<double>(stages.front().counts->scratchpad.n) * blocks : 0;
+  std::vector<double> touched;  // by a block, before anything is known to be there
+  for (const StageCosts& s : stages) touched.push_back(block_bytes(s) * blocks);
+  for (std::size_t i = 1; i < stages.size(); ++i)
+    for (std::size_t o = 0; o < stages[i].counts->inputs.size(); ++o) {
+      Traffic& t = stages[i].traffic;
+      OperandTraffic& operand = t.operand[o];
+      std::size_t before = i;
+      const tile::TileSpace& space = stages[i].space();
+      while (before > 0 && !stages[before - 1].space().reads(space.tensor_name(space.inputs[o]))) --before;
+      if (before == 0 || operand.block_bytes <= 0) continue;
+      double between = 0;
+      for (std::size_t k = before - 1; k < i; ++k) between += touched[k];
+      const auto share = [&](double room, double wanted) { return std::clamp(room / wanted, 0.0, 1.0); };
+      const double in_core = m.core_cache_bytes > 0 ? share(m.core_cache_bytes - staged, between) : 0;
+      double in_device = in_core;
+      for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+        double& read = t.caches[c].read;
+        read -= std::min(read, (c == 0 ? in_core * operand.cache_bytes : in_device * operand.dram_bytes));
+        in_device =
+            std::max(in_device, share(m.device_caches[c].capacity_bytes, between * static_cast<double>(m.cores)));
+      }
+      t.cores.read -= std::min(t.cores.read, in_core * operand.cache_bytes);
+      t.dram.read -= std::min(t.dram.read, in_device * operand.dram_bytes);
+      operand.block_bytes *= 1 - in_core;
+      operand.cache_bytes *= 1 - in_core;
+      operand.missed_ratio *= 1 - in_core;
+      operand.dram_bytes *= 1 - in_device;
+    }
+}
+
+// Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
+void serve_and_touch(std::span<StageCosts> stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
+  KernelUses uses{{}, static_cast<double>(stages.front().counts->blocks) / static_cast<double>(resident)};
+  for (const StageCosts& s : stages) add_uses(uses, *s.counts, s.traffic);
+  for (StageCosts& s : stages) warm.serve(s.traffic, *s.counts->program, uses);
+  warm.touch(uses);
+  const StageCosts& last = stages.back();
+  if (const KernelUses second = uses_of_combining(*last.counts->program, m, last.traffic); !second.tensors.empty())
+    warm.touch(second);
+}
+
+// Fills in the costs of all stages; false where the chip lacks a stage's instruction.
+bool cost(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
+          std::span<StageCosts> out) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const StageProgram& p = *counts[i].program;
+    const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
+    if (!arithmetic) return false;
+    out[i].counts = &counts[i];
+    out[i].arithmetic = *arithmetic;
+    BlockNeeds needs = needs_of(counts[i]);
+    if (stated > 0) needs.stated_registers = stated;
+    out[i].occupancy = occupancy_of(needs, m);
+  }
+  const std::int64_t per_core = occupancy_of(out).blocks_per_core;
+  for (StageCosts& s : out) s.traffic = traffic_of(*s.counts, m, per_core);
+  if (out.size() > 1) read_again(out, per_core, m);
+  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm);
+  for (StageCosts& s : out) {
+    s.work = work_of_block(*s.counts, m, s.arithmetic, s.occupancy, s.traffic);
+    s.core.emplace(*s.counts, s.work, s.traffic, m);
+  }
+  return true;
+}
+
+}  // namespace
+
+KernelTime::KernelTime(std::span<const Counts> counts, const Machine& m, std::span<StageCosts> stages,
+                       std::int64_t stated, WarmCache* warm)
+    : m_(m), stages_(stages), blocks_(counts.front().blocks) {
+  possible_ = cost(counts, m, stated, warm, stages);
+  if (!possible_) return;
+  occupancy_ = occupancy_of(stages);
+  resident_ = occupancy_.blocks_per_core * m.cores;
+  combining_ = combining_of(counts.back(), m);
+
+  // What each resource alone would take on the core that gets the most blocks.
+  const double us_per_cycle = 1e6 / m.clock_hz;
+  const auto full = static_cast<double>(blocks_ / resident_), rest = static_cast<double>(blocks_ % resident_);
+  const double max_blocks =
+      full * static_cast<double>(occupancy_.blocks_per_core) + std::ceil(rest / static_cast<double>(m.cores));
+  CoreBusy alone;
+  for (const StageCosts& c : stages)
+    alone = alone + max_blocks * (c.steps() * (c.work.load + c.work.compute) + c.repeats() * c.work.store);
+  first_.launch_us = m.launch_us;
+  for (const double cycles : {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles,
+                              std::max(alone.core_cache_cycles, alone.link_cycles)})
+    first_.busy_us.push_back(cycles * us_per_cycle);
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+    first_.busy_us.push_back(
+        sum(this->stages(), [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
+  first_.busy_us.push_back(sum(this->stages(), [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
+  // The first block waits for none. The last one begins once all are handed out.
+  if (m.block_interval_us > 0) first_.busy_us.push_back(static_cast<double>(blocks_ - 1) * m.block_interval_us);
+}
+
+double KernelTime::cycles_of_wave(const Wave& wave) const {
+  return sum(stages(), [&](const StageCosts& c) { return c.core->of(wave); });
+}
+
+// Full waves of so many blocks a core, then the last one with fewer: where it ends, the kernel ends.
+double KernelTime::cycles_of(double per_core) const {
+  const auto cores = static_cast<double>(m_.cores);
+  const double at_a_time = per_core * cores;
+  const double full = std::floor(static_cast<double>(blocks_) / at_a_time);
+  const double rest = static_cast<double>(blocks_) - full * at_a_time;
+  const double last = std::ceil(rest / cores);
+  const double waves = full + (last > 0 ? 1 : 0);
+  // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
+  // what CoreTime sees of the overlap between blocks is that of one core alone.
+  const auto last_wave_cycles = [&](bool is_first) {
+    double cycles = std::numeric_limits<double>::infinity();
+    for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
+      cycles = std::min(cycles, cycles_of_wave({blocks, rest / (blocks * cores), is_first, true}));
+    return cycles;
+  };
+  const auto wave_cycles = [&](bool is_first, bool is_last) {
+    return is_last && last > 0 ? last_wave_cycles(is_first) : cycles_of_wave({per_core, 1, is_first, is_last});
+  };
+  double cycles = wave_cycles(true, waves == 1);
+  if (waves > 2) cycles += (waves - 2) * wave_cycles(false, false);
+  if (waves > 1) cycles += wave_cycles(false, true);
+  return cycles;
+}
+
+double KernelTime::elapsed_us() const {
+  // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
+  // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
+  double cycles = std::numeric_limits<double>::infinity(), before = 0;
+  for (const double part : {1.0, 0.75, 0.5}) {
+    const double per_core = std::ceil(part * static_cast<double>(occupancy_.blocks_per_core));
+    if (per_core != before) cycles = std::min(cycles, cycles_of(per_core));
+    before = per_core;
+  }
+  const double us_per_cycle = 1e6 / m_.clock_hz, us = cycles * us_per_cycle;
+  if (m_.block_interval_us == 0) return us;
+  // The last block takes no less than it would with the chip to itself.
+  const double last_us = cycles_of_wave({1, 1 / static_cast<double>(m_.cores), true, true}) * us_per_cycle;
+  return std::max(us, first_.busy_us.back() + last_us);
+}
+
+double KernelTime::least_us() const {
+  Estimate least;
+  least.terms.resize(first_.busy_us.size() + 2);
+  add(least, first_);
+  if (const auto after = second()) add(least, *after);
+  return least.total_us;
+}
+
+Part KernelTime::first() const {
+  Part kernel = first_;
+  kernel.elapsed_us = elapsed_us();
+  return kernel;
+}
+
+std::optional<Part> KernelTime::second() const {
+  if (!combining_ || combining_->latency_us <= 0) return std::nullopt;
+  Part second{.elapsed_us = combining_->latency_us, .launch_us = m_.launch_us};
+  second.busy_us.assign(kCoreTerms, 0);
+  for (std::size_t c = 0; c < m_.device_caches.size(); ++c) second.busy_us.push_back(combining_->cache_us[c]);
+  second.busy_us.push_back(combining_->dram_us);
+  if (m_.block_interval_us > 0) second.busy_us.push_back((combining_->blocks - 1) * m_.block_interval_us);
+  return second;
+}
+
+}  // namespace tilescope::model

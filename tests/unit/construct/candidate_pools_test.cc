@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What chips share of a search, and what bounds leave out, change no result.
+
+#include "construct/candidate_pools.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "arch/numbers.h"
+#include "construct/detail/candidate_pool.h"
+#include "construct/roller.h"
+#include "tests/support/random_program.h"
+#include "tests/unit/construct/construct_on.h"
+#include "tile/program_json.h"
+
+namespace tilescope::construct {
+namespace {
+
+constexpr std::size_t kPlenty = std::size_t{1} << 30;
+const char* const kChips[] = {"v100", "a100", "h200", "mi50", "tilescope_one"};
+
+std::vector<std::pair<std::string, double>> texts_of(const std::vector<Ranked>& found, const arch::ArchSpec& a) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const Ranked& r : found)
+    out.emplace_back(base::to_json(tile::to_document(tile::program_of(a.name, r.program), a)), r.time.v);
+  return out;
+}
+
+// A chip with some of its numbers doubled, halved or one more, as far as the loader takes them.
+arch::ArchSpec any_neighbour(const std::string& name) {
+  const arch::ArchSpec chip = tests::chip(name);
+  const std::vector<arch::Number> numbers = arch::numbers_of(chip);
+  std::vector<arch::Override> changes;
+  for (int n = static_cast<int>(tests::any_of_range(0, 3)); n > 0; --n) {
+    const arch::Number& number = tests::any_element(numbers);
+    const double to = tests::any_element<double>({2 * number.value, number.value / 2, number.value + 1});
+    changes.push_back(arch::set_to(number, number.whole ? std::max(1.0, std::floor(to)) : to));
+    base::Diagnostics diags;
+    if (!arch::load_arch(name, changes, diags)) changes.pop_back();
+  }
+  base::Diagnostics diags;
+  return *arch::load_arch(name, changes, diags);
+}
+
+// Chips that come one after the other find what each finds alone, to the last bit.
+RC_GTEST_PROP(Pool, ChangesNoResult, ()) {
+  const std::string name = tests::any_element<std::string>({std::begin(kChips), std::end(kChips)});
+  const expr::Expression e = tests::any_operator(200);
+  CandidatePools pools(tests::any_of_range(0, 1) == 0 ? kPlenty : 1);
+  for (int chip = 0; chip < 3; ++chip) {
+    const arch::ArchSpec a = any_neighbour(name);
+    RC_ASSERT(texts_of(roller(e, a, 10, {}, &pools), a) == texts_of(roller(e, a, 10), a));
+  }
+}
+
+// A search that leaves out what a bound says finds what one finds that judges every candidate.
+RC_GTEST_PROP(Bounds, LeaveOutNothingThatIsKept, ()) {
+  const tests::ChipWithCostModel chip(tests::any_element<std::string>({std::begin(kChips), std::end(kChips)}));
+  const expr::Expression e = tests::any_operator(400);
+  const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 12));
+  RC_ASSERT(texts_of(roller(e, chip.spec, keep), chip.spec) ==
+            texts_of(roller(e, chip.spec, chip.cost_model(), keep), chip.spec));
+}
+
+TEST(Bounds, LeaveOutNothingThatIsKeptOfASuite) {
+  const tests::ChipWithCostModel chip("v100");
+  for (const tests::NamedStage& s : tests::stages_of_suite("examples"))
+    EXPECT_EQ(texts_of(roller(s.expression, chip.spec, 10), chip.spec),
+              texts_of(roller(s.expression, chip.spec, chip.cost_model(), 10), chip.spec))
+        << s.id;
+}
+
+// Chips that differ in rates, capacities and numbers of cores share a pool; those with other banks do not. A second
+// such chip makes few programs that the first did not.
+TEST(Pool, IsOfChipsOfOneGeometry) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
+  CandidatePools pools(kPlenty);
+  const arch::ArchSpec v100 = tests::chip("v100");
+  roller(e, v100, 10, {}, &pools);
+  CandidatePool& first = pools.of(e, v100, {});
+  const std::size_t made = first.candidates();
+  for (const std::vector<arch::Override>& changes :
+       std::vector<std::vector<arch::Override>>{{{"core.count", "64"}},
+                                                {{"clock", "1.5 GHz"}},
+                                                {{"memory.l2.capacity", "12 MiB"}, {"memory.dram.channels", "48"}},
+                                                {{"memory.l2.latency", "300 cycles"}, {"launch_overhead", "3 us"}},
+                                                {{"compute.fma.f32.per_core", "128"}},
+                                                {{"memory.smem.latency", "40 cycles"}, {"link.width", "128 B"}}}) {
+    const arch::ArchSpec other = tests::chip("v100", changes);
+    roller(e, other, 10, {}, &pools);
+    EXPECT_EQ(&pools.of(e, other, {}), &first) << changes.front().path;
+  }
+  EXPECT_LT(first.candidates(), 3 * made);
+  EXPECT_NE(&pools.of(e, tests::chip("v100", {{"memory.smem.banks", "16"}}), {}), &first);
+  EXPECT_NE(&pools.of(e, v100, {.pads = false}), &first);
+}
+
+// The neutral chip has the counts of the chip.
+TEST(Pool, NeutralRatesLeaveTheGeometry) {
+  for (const char* name : kChips)
+    EXPECT_TRUE(model::make_geometry(with_neutral_rates(tests::chip(name))) == model::make_geometry(tests::chip(name)))
+        << name;
+}
+
+// The least recently used ones go where there is no room.
+TEST(Pool, ForgetsWhatHasNoRoom) {
+  CandidatePools pools(1);
+  const arch::ArchSpec v100 = tests::chip("v100");
+  for (int size : {64, 128, 64})
+    roller(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={0},n={0},k={0}", size)), v100, 1, {},
+           &pools);
+  EXPECT_EQ(pools.dropped(), 2U);
+}
+
+}  // namespace
+}  // namespace tilescope::construct
