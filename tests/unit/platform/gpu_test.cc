@@ -99,7 +99,7 @@ Report with(Protocol protocol, Memory::Way way, double ns) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program(), {protocol, true, {}});
   Memory memory("memory", way, sc_core::sc_time(ns, sc_core::SC_NS));
-  gpu.dram.bind(memory.socket);
+  gpu.memory.bind(memory.socket);
   return simulate(gpu);
 }
 
@@ -121,7 +121,7 @@ TEST(Gpu, OurDramBehindTheSocketTakesTheSameCycles) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program(), {Protocol::kBatch, true, {}});
   DramTarget dram("dram", "v100");
-  gpu.dram.bind(dram.socket);
+  gpu.memory.bind(dram.socket);
   expect_the_same(simulate(gpu), expected);
 }
 
@@ -155,7 +155,7 @@ TEST(Gpu, OurDramBehindTheSocketMergesWritesAndSharesControllers) {
     const sim::SimulationContext context;
     Gpu gpu("gpu", "v100", path, {Protocol::kBatch, true, overrides});
     DramTarget dram("dram", "v100", {false, overrides});
-    gpu.dram.bind(dram.socket);
+    gpu.memory.bind(dram.socket);
     expect_the_same(simulate(gpu), expected);
     merged += expected.levels.front().amounts.written_bytes;
   }
@@ -189,16 +189,16 @@ TEST(Gpu, MistakesOfAMemoryAreNamed) {
     return "is not refused";
   };
   EXPECT_THAT(refusal(Protocol::kLoose, Memory::Way::kNever),
-              testing::AllOf(HasSubstr("gpu.dram: the request of address "), HasSubstr("is not answered within")));
+              testing::AllOf(HasSubstr("gpu.memory: the request of address "), HasSubstr("is not answered within")));
   EXPECT_THAT(refusal(Protocol::kLoose, Memory::Way::kRefuses),
-              HasSubstr("gpu.dram: the memory answers TLM_ADDRESS_ERROR_RESPONSE to address "));
-  EXPECT_THAT(refusal(Protocol::kBatch, Memory::Way::kRefuses), HasSubstr("gpu.dram: the memory answers"));
+              HasSubstr("gpu.memory: the memory answers TLM_ADDRESS_ERROR_RESPONSE to address "));
+  EXPECT_THAT(refusal(Protocol::kBatch, Memory::Way::kRefuses), HasSubstr("gpu.memory: the memory answers"));
 }
 
 TEST(Gpu, NamesItsSocketWhereThatIsUnbound) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program());
-  EXPECT_THAT(tests::elaboration_error(), HasSubstr("socket 'gpu.dram' is not bound"));
+  EXPECT_THAT(tests::elaboration_error(), HasSubstr("socket 'gpu.memory' is not bound"));
 }
 
 TEST(Gpu, SaysWhatIsWrongWithAProgram) {
@@ -215,8 +215,8 @@ TEST(Gpu, SeveralStandSideBySide) {
       two("two", "v100", program(), {Protocol::kLoose, true, {}});
   Memory first("first", Memory::Way::kAnnotates, sc_core::sc_time(100, sc_core::SC_NS)),
       second("second", Memory::Way::kAnnotates, sc_core::sc_time(300, sc_core::SC_NS));
-  one.dram.bind(first.socket);
-  two.dram.bind(second.socket);
+  one.memory.bind(first.socket);
+  two.memory.bind(second.socket);
   EXPECT_EQ(simulate(one).cycles, once);
   EXPECT_GT(two.report().cycles, once);
 }
