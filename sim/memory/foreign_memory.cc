@@ -15,8 +15,13 @@ void ForeignRequests::refuse(std::string_view what) const { throw SimError(fmt::
 void ForeignRequests::ask(std::size_t asker, ForeignRequest request, Cycle before) {
   request.id = first_id_ + open_.size();
   open_.push_back({asker, request.address, request.arrival, before, false, request.partial});
+  if (memory_->answers_late()) {  // it takes its requests at their times too
+    if (unanswered_ == 0) answered_ = std::max(until_, request.arrival);
+    memory_->request({&request, 1});
+  } else {
+    unsent_.push_back(request);
+  }
   ++unanswered_;
-  unsent_.push_back(request);
 }
 
 void ForeignRequests::run(Cycle until, Cycle earliest, std::vector<Answered>& answered) {

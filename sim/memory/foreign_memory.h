@@ -75,7 +75,8 @@ class ForeignRequests {
   ForeignRequests(std::unique_ptr<ForeignMemory> memory, std::string name, std::string hint = {})
       : memory_(std::move(memory)), name_(std::move(name)), hint_(std::move(hint)) {}
 
-  // Is handed over by the next run, which numbers it; not answered `before`.
+  // Numbers it, and hands it over: to a memory that answers late at once, to others in the next run. Not answered
+  // `before`.
   void ask(std::size_t asker, ForeignRequest request, Cycle before);
   // Replaces `answered` by what the memory decides before `until`. Throws SimError, and says what was wrong, where an
   // answer lies before what ask() says or, of a memory that does not answer late, before `earliest`; comes twice,

@@ -18,6 +18,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/platform/alone.h"
+#include "tests/unit/platform/ideal.h"
 #include "tile/program_json.h"
 
 namespace tilescope::systemc {
@@ -27,6 +28,7 @@ using sc_core::SC_NS;
 using sc_core::sc_time;
 using testing::AllOf;
 using testing::HasSubstr;
+using tests::Ideal;
 
 std::string file_of_test(const std::string& suffix) {
   return testing::TempDir() + "behind_cores_test_" + std::to_string(::getpid()) + suffix;
@@ -113,89 +115,6 @@ RC_GTEST_PROP(BehindCores, OurCachesTakeTheSameCycles, ()) {
 
 // --- an ideal memory
 
-// Answers each request after a fixed time, in the way that it is made for.
-class Ideal : public sc_core::sc_module {
- public:
-  enum class Way : std::uint8_t { kAnnotates, kWaits, kPhases, kBatch, kNever, kTwice, kRefuses };
-  tlm_utils::simple_target_socket<Ideal> socket;
-
-  Ideal(const sc_core::sc_module_name& name, Way way, const sc_time& latency)
-      : sc_module(name), socket("socket"), way_(way), latency_(latency) {
-    socket.register_b_transport(this, &Ideal::b_transport);
-    socket.register_nb_transport_fw(this, &Ideal::nb_transport_fw);
-    SC_HAS_PROCESS(Ideal);
-    SC_METHOD(respond);
-    sensitive << event_;
-    dont_initialize();
-  }
-
-  struct Seen {
-    int core = 0;
-    std::uint64_t address = 0;
-    unsigned bytes = 0;
-    bool write = false;
-  };
-  std::vector<Seen> seen;
-
- private:
-  void note(const tlm::tlm_generic_payload& payload) {
-    const FromCore* const from = payload.get_extension<FromCore>();
-    seen.push_back(
-        {from == nullptr ? -1 : from->core, payload.get_address(), payload.get_data_length(), payload.is_write()});
-  }
-  void answer(Batch& batch) {
-    for (const Batch::Request& r : batch.requests) {
-      seen.push_back({r.core, r.address, r.bytes, r.write});
-      if (way_ == Way::kNever) continue;
-      batch.answers.push_back({r.id, r.at + latency_});
-      if (way_ == Way::kTwice) batch.answers.push_back({r.id, r.at + latency_});
-    }
-  }
-  void b_transport(tlm::tlm_generic_payload& payload, sc_time& delay) {
-    payload.set_response_status(way_ == Way::kRefuses ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
-    if (auto* const batch = payload.get_extension<Batch>()) return answer(*batch);
-    note(payload);
-    if (way_ == Way::kNever) wait(sc_core::sc_event());
-    if (way_ == Way::kWaits)
-      wait(latency_);
-    else
-      delay += latency_;
-  }
-  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_time&) {
-    if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
-    note(payload);
-    payload.acquire();
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    waiting_.emplace_back(sc_core::sc_time_stamp() + latency_, &payload);
-    event_.notify(waiting_.front().first - sc_core::sc_time_stamp());
-    phase = tlm::END_REQ;
-    return tlm::TLM_UPDATED;
-  }
-  void respond() {
-    while (!waiting_.empty() && waiting_.front().first <= sc_core::sc_time_stamp()) {
-      tlm::tlm_generic_payload& payload = *waiting_.front().second;
-      waiting_.pop_front();
-      for (int i = way_ == Way::kTwice ? 2 : 1; i > 0; --i) {
-        tlm::tlm_phase phase = tlm::BEGIN_RESP;
-        sc_time delay = sc_core::SC_ZERO_TIME;
-        EXPECT_EQ(socket->nb_transport_bw(payload, phase, delay), tlm::TLM_COMPLETED);
-      }
-      payload.release();
-    }
-    if (!waiting_.empty()) event_.notify(waiting_.front().first - sc_core::sc_time_stamp());
-  }
-
-  Way way_;
-  sc_time latency_;
-  std::deque<std::pair<sc_time, tlm::tlm_generic_payload*>> waiting_;
-  sc_core::sc_event event_;
-};
-
-Protocol protocol_of(Ideal::Way way) {
-  if (way == Ideal::Way::kBatch) return Protocol::kBatch;
-  return way == Ideal::Way::kPhases ? Protocol::kApproximate : Protocol::kLoose;
-}
-
 // A chip of a cycle a nanosecond whose caches and wires take the latency alone: all that is asked misses, the memory
 // behind them answers at once.
 std::string ideal_chip(int latency) {
@@ -216,7 +135,8 @@ std::string copies(int blocks) {
 
 Report ideal(Ideal::Way way, int latency, int blocks, int lookahead = 0, std::vector<Ideal::Seen>* seen = nullptr) {
   const sim::SimulationContext context;
-  Gpu gpu("gpu", ideal_chip(latency), copies(blocks), behind_cores(protocol_of(way), {}, sc_time(lookahead, SC_NS)));
+  Gpu gpu("gpu", ideal_chip(latency), copies(blocks),
+          behind_cores(Ideal::protocol_of(way), {}, sc_time(lookahead, SC_NS)));
   Ideal memory("memory", way, sc_time(latency, SC_NS));
   gpu.memory.bind(memory.socket);
   const Report r = simulate(gpu);
