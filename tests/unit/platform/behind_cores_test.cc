@@ -4,6 +4,7 @@
 #include <deque>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -91,8 +92,11 @@ RC_GTEST_PROP(BehindCores, OurCachesTakeTheSameCycles, ()) {
   const sim::SimReport expected = any_simulation(d);
   const sim::SimulationContext context;
   Gpu gpu("gpu", d.chip, d.program, behind_cores(Protocol::kBatch, d.overrides()));
-  CacheTarget caches("caches", d.chip, d.overrides());
+  CacheTarget caches("caches", d.chip, d.overrides(), Protocol::kBatch);
   gpu.memory.bind(caches.socket);
+  std::optional<DramTarget> dram;
+  if (*rc::gen::arbitrary<bool>())
+    caches.dram.bind(dram.emplace("dram", d.chip, DramOptions{false, d.overrides()}).socket);
   const Report report = simulate(gpu);
   RC_ASSERT(report.cycles == expected.cycles);
   std::map<std::string, std::int64_t> stalls;
@@ -231,6 +235,28 @@ TEST(BehindCores, OurCachesByPlainPayloads) {
   const double batches = cycles(Protocol::kBatch);
   EXPECT_NEAR(cycles(Protocol::kApproximate), batches, 0.01 * batches);
   EXPECT_EQ(cycles(Protocol::kApproximate), cycles(Protocol::kApproximate));
+}
+
+// A GPU, a chip's caches and a memory of a user's, all by any protocol.
+TEST(BehindCores, OurCachesBeforeAnIdealMemory) {
+  using Way = Ideal::Way;
+  const std::string program = tests::source_path("docs/timeline_program.json").string();
+  const auto cycles = [&](Protocol protocol, Way way, const sc_time& lookahead) {
+    const sim::SimulationContext context;
+    Gpu gpu("gpu", "v100", program, behind_cores(protocol, {}, lookahead));
+    CacheTarget caches("caches", "v100", {}, Ideal::protocol_of(way));
+    Ideal memory("memory", way, sc_time(100, SC_NS));
+    gpu.memory.bind(caches.socket);
+    caches.dram.bind(memory.socket);
+    return static_cast<double>(simulate(gpu).cycles);
+  };
+  const double batches = cycles(Protocol::kBatch, Way::kBatch, {});
+  for (const Way way : {Way::kAnnotates, Way::kWaits, Way::kPhases}) {
+    SCOPED_TRACE(static_cast<int>(way));
+    EXPECT_NEAR(cycles(Protocol::kBatch, way, sc_time(20, SC_NS)), batches, 0.01 * batches);
+    EXPECT_NEAR(cycles(Protocol::kApproximate, way, {}), batches, 0.01 * batches);
+    EXPECT_NEAR(cycles(Protocol::kLoose, way, {}), batches, 0.02 * batches);
+  }
 }
 
 // --- mistakes
