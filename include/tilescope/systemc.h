@@ -5,7 +5,7 @@
 //
 // Payloads carry addresses and sizes; data are neither stored nor returned. Constructors throw std::runtime_error with
 // what is wrong in the chip or the program, a line each with its place. A socket that is left unbound is an error of
-// SystemC at the end of elaboration.
+// SystemC at the end of elaboration, but for a CacheTarget's `dram`.
 
 #include <cstdint>
 #include <memory>
@@ -128,8 +128,9 @@ enum class Below { kCaches, kCores };
 // Requests are accepted at once: how many a core has under way is its own to bound.
 //
 // Loosely timed (b_transport): the delay is what the request takes, those that are under way included, later ones not;
-// never waits; a write's ends when the core knows that it is accepted. Approximately timed (nb_transport): a response
-// begins when the core can use the data. Turn by turn: Batch, of which `partial` and `cut_at_bursts` are not read.
+// never waits before channels of its own; a write's ends when the core knows that it is accepted. Approximately timed
+// (nb_transport): a response begins when the core can use the data. Turn by turn: Batch, of which `partial` and
+// `cut_at_bursts` are not read.
 //
 // What is bound to `dram` stands in for the channels, as behind a Gpu's last cache. Where it answers in SystemC's time
 // (every Protocol but kBatch), b_transport waits for that, and drain() serves what is over by then; its mistakes end
