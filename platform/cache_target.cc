@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <queue>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +15,7 @@
 #include "base/check.h"
 #include "include/tilescope/systemc.h"
 #include "platform/detail/chip.h"
+#include "platform/detail/memory_port.h"
 #include "platform/detail/payload.h"
 #include "sim/cache_hierarchy.h"
 #include "sim/cycles_of_time.h"
@@ -22,6 +26,7 @@ namespace {
 using sim::Cycle;
 
 constexpr Cycle kNever = sim::CacheHierarchy::kNever;
+constexpr int kNone = -1;
 
 template <class T>
 using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
@@ -33,8 +38,10 @@ struct Asked {
   int port = 0;                                 // likewise
   std::uint64_t number = 0;                     // of all of these
   std::uint64_t id = 0;                         // of kBatch
+  int next = kNone;                             // that continues it and is answered with it
   int left = 0;                                 // lines that are not answered
   Cycle done = 0;
+  int level = 0;
 };
 
 struct PortResponse : Response {
@@ -44,10 +51,9 @@ struct PortResponse : Response {
 // A part of what was asked for that no turn has taken.
 struct Waiting {
   sim::CacheRequest request;
+  Cycle turn_at = 0;  // that the turn which takes it holds: what is handed over in a turn is served in it
   std::uint64_t number = 0;
-  bool operator>(const Waiting& o) const {
-    return request.at != o.request.at ? request.at > o.request.at : number > o.number;
-  }
+  bool operator>(const Waiting& o) const { return turn_at != o.turn_at ? turn_at > o.turn_at : number > o.number; }
 };
 
 // Of one initiator.
@@ -72,9 +78,12 @@ arch::ArchSpec chip_with_caches(const std::string& name, const std::vector<std::
 }  // namespace
 
 struct CacheTarget::Parts {
+  arch::ArchSpec chip;
   base::Hertz clock;
   sim::CyclesOfTime time;
-  sim::CacheHierarchy caches;
+  MemoryPort dram;
+  std::unique_ptr<sim::CacheHierarchy> caches;
+  bool late = false;  // answers of `dram` come in SystemC's time, and nothing runs ahead of that
   std::vector<Asked> asked;
   std::vector<int> free;  // places of them
   std::uint64_t numbers = 0, parts = 0;
@@ -89,12 +98,28 @@ struct CacheTarget::Parts {
   std::vector<Batch::Answer> answers;
   std::int64_t in_system_time = 0;  // requests that the event serves
   Cycle last = 0;
-  sc_core::sc_event event;
+  sc_core::sc_event event, answered;  // of a request that waits
 
-  explicit Parts(const arch::ArchSpec& chip) : clock(chip.clock), time(clock), caches(chip) {}
+  Parts(const arch::ArchSpec& a, MemoryPort::Socket& dram_socket, Protocol protocol)
+      : chip(a),
+        clock(chip.clock),
+        time(clock),
+        dram(dram_socket, Below::kCaches, protocol, arch::dram_of(chip)->clock, most_bytes(chip)),
+        caches(std::make_unique<sim::CacheHierarchy>(chip)) {}
+
+  // Of one request to the DRAM.
+  static std::int64_t most_bytes(const arch::ArchSpec& chip) {
+    const arch::Hierarchy h = arch::hierarchy_of(chip);
+    return std::max(arch::transaction_of(*h.dram).n, h.device_caches.back()->line.n);
+  }
+  // What is bound to `dram` stands in for the channels.
+  void bind_dram() {
+    caches = std::make_unique<sim::CacheHierarchy>(chip, dram.as_dram(chip));
+    late = dram.answers_late();
+  }
 
   // Whether there is such a core.
-  bool has(int core) const { return core >= 0 && core < caches.cores(); }
+  bool has(int core) const { return core >= 0 && core < caches->cores(); }
   static int core_of(int port, const tlm::tlm_generic_payload& payload) {
     const FromCore* const from = payload.get_extension<FromCore>();
     return from == nullptr ? port : from->core;
@@ -104,7 +129,7 @@ struct CacheTarget::Parts {
     return why || has(core) ? why : tlm::TLM_GENERIC_ERROR_RESPONSE;
   }
 
-  int ask(Asked a, int core, std::uint64_t address, std::int64_t bytes, bool write, Cycle at) {
+  int open(Asked a) {
     if (free.empty()) {
       free.push_back(static_cast<int>(asked.size()));
       asked.emplace_back();
@@ -112,36 +137,82 @@ struct CacheTarget::Parts {
     const int place = free.back();
     free.pop_back();
     a.number = numbers++;
-    in_system_time += a.by == Asked::By::kApproximate ? 1 : 0;
-    const std::int64_t line = caches.line_bytes(), begin = static_cast<std::int64_t>(address), end = begin + bytes;
-    for (std::int64_t b = begin, next = b; b < end; b = next) {
-      next = std::min((b / line + 1) * line, end);
-      waiting.push({{core, place, write, b, next - b, at}, parts++});
-      ++a.left;
-    }
+    in_system_time += in_time(a) ? 1 : 0;
     asked[static_cast<std::size_t>(place)] = a;
     return place;
   }
+  // Whether the event serves it.
+  bool in_time(const Asked& a) const { return a.by == Asked::By::kApproximate || (late && a.by == Asked::By::kLoose); }
 
-  // When the next turn begins: with what comes first of what is asked, what is answered and what the memory does.
+  // Cuts it at lines. What continues a piece of the same line is one request with that.
+  void push(int place, sim::CacheRequest r, Cycle turn_at, std::int64_t& last_line) {
+    const std::int64_t line = caches->line_bytes(), begin = r.address, end = begin + r.bytes;
+    for (std::int64_t b = begin, next = b; b < end; b = next) {
+      next = std::min((b / line + 1) * line, end);
+      r.ticket = place;
+      r.address = b;
+      r.bytes = next - b;
+      r.continues = b / line == last_line;
+      last_line = b / line;
+      waiting.push({r, turn_at, parts++});
+      asked[static_cast<std::size_t>(place)].left += r.continues ? 0 : 1;
+    }
+  }
+  int ask(const Asked& a, int core, const tlm::tlm_generic_payload& payload, Cycle at) {
+    const int place = open(a);
+    std::int64_t none = -1;
+    push(place,
+         {.core = core,
+          .write = payload.is_write(),
+          .address = static_cast<std::int64_t>(payload.get_address()),
+          .bytes = payload.get_data_length(),
+          .at = at},
+         at, none);
+    return place;
+  }
+  void ask(std::span<const Batch::Request> pieces, Cycle end) {
+    int place = kNone, before = kNone;
+    std::int64_t line = -1;
+    for (const Batch::Request& r : pieces) {
+      const int own = open({.by = Asked::By::kBatch, .id = r.id});
+      if (before == kNone)
+        place = own;
+      else
+        asked[static_cast<std::size_t>(before)].next = own;
+      before = own;
+      const Cycle at = time.cycle_from(r.at);
+      push(place,
+           {.core = r.core,
+            .write = r.write,
+            .address = static_cast<std::int64_t>(r.address),
+            .bytes = r.bytes,
+            .at = at},
+           std::min(at, end - 1), line);
+    }
+  }
+
+  // When something next happens that is asked, is answered or comes of itself.
   Cycle begin() const {
-    Cycle at = caches.next();
-    if (!waiting.empty()) at = std::min(at, waiting.top().request.at);
+    Cycle at = caches->next();
+    if (!waiting.empty()) at = std::min(at, waiting.top().turn_at);
     if (!replies.empty()) at = std::min(at, replies.top());
     return at == kNever ? kNever : std::max(at, until);
   }
+  // When the turn ends that holds a cycle.
+  Cycle end_of(Cycle at) const { return caches->turn_of(at) + caches->turn(); }
 
   void turn() {
-    until = begin() + caches.turn();
+    until = end_of(begin());
     taken.clear();
-    for (; !waiting.empty() && waiting.top().request.at < until; waiting.pop()) taken.push_back(waiting.top().request);
+    for (; !waiting.empty() && waiting.top().turn_at < until; waiting.pop()) taken.push_back(waiting.top().request);
     while (!replies.empty() && replies.top() < until) replies.pop();
     fresh.clear();
-    caches.run(taken, until, fresh);
+    caches->run(taken, until, fresh);
     for (const sim::CacheReply& r : fresh) {
       replies.push(r.at);
       Asked& a = asked[static_cast<std::size_t>(r.ticket)];
       a.done = std::max(a.done, r.at);
+      a.level = std::max(a.level, r.level);
       last = std::max(last, r.at);
       if (--a.left == 0) end(r.ticket);
     }
@@ -149,17 +220,29 @@ struct CacheTarget::Parts {
 
   void end(int place) {
     const Asked& a = asked[static_cast<std::size_t>(place)];
-    if (a.by == Asked::By::kApproximate) {
-      responses.push({{a.done, a.number, a.payload}, a.port});
-      --in_system_time;
+    if (in_time(a)) --in_system_time;
+    if (a.by == Asked::By::kApproximate) responses.push({{a.done, a.number, a.payload}, a.port});
+    if (a.by == Asked::By::kLoose) {
+      if (late) answered.notify(sc_core::SC_ZERO_TIME);
+      return;
     }
-    if (a.by == Asked::By::kBatch) answers.push_back({a.id, time.begin_of(a.done), false});
-    if (a.by != Asked::By::kLoose) free.push_back(place);
+    const sc_core::sc_time done = time.begin_of(a.done);
+    const int level = a.level;
+    for (int p = place; p != kNone; p = asked[static_cast<std::size_t>(p)].next) {
+      const Asked& piece = asked[static_cast<std::size_t>(p)];
+      if (piece.by == Asked::By::kBatch)
+        answers.push_back({.id = piece.id, .done = done, .row_hit = false, .merges = false, .level = level});
+      free.push_back(p);
+    }
   }
 
   // Turns that are over by then, of which all is known that is asked in them.
   void advance(Cycle now) {
-    for (Cycle b = begin(); b != kNever && b + caches.turn() <= now; b = begin()) turn();
+    for (Cycle b = begin(); b != kNever && end_of(b) <= now; b = begin()) turn();
+  }
+
+  static bool continues(const Batch::Request& first, const Batch::Request& r) {
+    return r.continues && r.core == first.core && r.write == first.write && r.at == first.at;
   }
 
   // Takes all of the requests or, where one cannot be asked, none.
@@ -168,18 +251,24 @@ struct CacheTarget::Parts {
       if (const auto why = refused(r.address, r.bytes)) return *why;
       if (!has(r.core)) return tlm::TLM_GENERIC_ERROR_RESPONSE;
     }
-    for (const Batch::Request& r : batch.requests)
-      ask({.by = Asked::By::kBatch, .id = r.id}, r.core, r.address, r.bytes, r.write, time.cycle_from(r.at));
-    advance(time.cycle_from(batch.until));
+    const std::span<const Batch::Request> all = batch.requests;
+    const Cycle now = time.cycle_from(batch.until);
+    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
+      next = i + 1;
+      while (next < all.size() && continues(all[i], all[next])) ++next;
+      ask(all.subspan(i, next - i), now);
+    }
+    advance(now);
     batch.answers.insert(batch.answers.end(), answers.begin(), answers.end());
     answers.clear();
+    batch.busy = !waiting.empty() || caches->next() != kNever;
     return tlm::TLM_OK_RESPONSE;
   }
 
   // When there is something to do in SystemC's time.
   void notify() {
     Cycle next = responses.empty() ? kNever : responses.top().at;
-    if (const Cycle b = begin(); in_system_time > 0 && b != kNever) next = std::min(next, b + caches.turn());
+    if (const Cycle b = begin(); (in_system_time > 0 || late) && b != kNever) next = std::min(next, end_of(b));
     if (next != kNever) event.notify(time.until(next));
     if (!freed.empty()) event.notify(std::max(freed.top().first, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp());
   }
@@ -193,14 +282,19 @@ struct CacheTarget::Parts {
 };
 
 CacheTarget::CacheTarget(const sc_core::sc_module_name& name, const std::string& chip,
-                         const std::vector<std::string>& overrides)
-    : sc_module(name), socket("socket"), parts_(std::make_unique<Parts>(chip_with_caches(chip, overrides))) {
+                         const std::vector<std::string>& overrides, Protocol protocol)
+    : sc_module(name),
+      socket("socket"),
+      dram("dram"),
+      parts_(std::make_unique<Parts>(chip_with_caches(chip, overrides), dram, protocol)) {
   socket.register_b_transport(this, &CacheTarget::b_transport);
   socket.register_nb_transport_fw(this, &CacheTarget::nb_transport_fw);
+  dram.register_nb_transport_bw(this, &CacheTarget::nb_transport_bw);
   SC_HAS_PROCESS(CacheTarget);
   SC_METHOD(run);
   sensitive << parts_->event;
   dont_initialize();
+  parts_->dram.spawn();
 }
 
 CacheTarget::~CacheTarget() = default;
@@ -213,6 +307,7 @@ void CacheTarget::before_end_of_elaboration() {
                                                     socket.name(), bound, cores())
                                             .c_str());
   parts_->ports.resize(static_cast<std::size_t>(bound));
+  if (dram.get_base_port().bind_count() > 0) parts_->bind_dram();
 }
 
 void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -227,17 +322,27 @@ void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_co
   if (why) return;
   const sc_core::sc_time& now = sc_core::sc_time_stamp();
   const Cycle at = p.time.cycle_from(now + delay);
-  p.advance(at);
-  const int place =
-      p.ask({.by = Asked::By::kLoose}, core, payload.get_address(), payload.get_data_length(), payload.is_write(), at);
+  p.advance(p.late ? p.time.now() : at);
+  const int place = p.ask({.by = Asked::By::kLoose}, core, payload, at);
   const auto own = static_cast<std::size_t>(place);
+  p.notify();
   while (p.asked[own].left > 0) {
+    if (p.late) {
+      wait(p.answered);
+      continue;
+    }
     base::check(p.begin() != kNever, "what is asked is answered");
     p.turn();
   }
   p.free.push_back(place);
-  delay = std::max(delay, p.time.begin_of(p.asked[own].done) - now);
+  const sc_core::sc_time done = p.time.begin_of(p.asked[own].done);
+  delay = std::max(done, now + delay) - now;
   p.notify();
+}
+
+tlm::tlm_sync_enum CacheTarget::nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                                sc_core::sc_time& delay) {
+  return parts_->dram.answer(payload, phase, delay);
 }
 
 tlm::tlm_sync_enum CacheTarget::nb_transport_fw(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -256,8 +361,8 @@ tlm::tlm_sync_enum CacheTarget::nb_transport_fw(int port, tlm::tlm_generic_paylo
   if (why) return tlm::TLM_COMPLETED;
   if (payload.has_mm()) payload.acquire();
   p.advance(p.time.now());
-  p.ask({.by = Asked::By::kApproximate, .payload = &payload, .port = port}, core, payload.get_address(),
-        payload.get_data_length(), payload.is_write(), p.time.cycle_from(sc_core::sc_time_stamp() + delay));
+  p.ask({.by = Asked::By::kApproximate, .payload = &payload, .port = port}, core, payload,
+        p.time.cycle_from(sc_core::sc_time_stamp() + delay));
   p.notify();
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
@@ -298,12 +403,12 @@ void CacheTarget::respond(int port) {
 
 double CacheTarget::clock_hz() const { return static_cast<double>(parts_->clock.n); }
 sc_core::sc_time CacheTarget::begin_of(std::int64_t cycle) const { return parts_->time.begin_of(cycle); }
-std::int64_t CacheTarget::cores() const { return parts_->caches.cores(); }
-std::int64_t CacheTarget::misses_of_core() const { return parts_->caches.misses(); }
-std::int64_t CacheTarget::line_bytes() const { return parts_->caches.line_bytes(); }
-void CacheTarget::drain() { parts_->advance(kNever); }
+std::int64_t CacheTarget::cores() const { return parts_->caches->cores(); }
+std::int64_t CacheTarget::misses_of_core() const { return parts_->caches->misses(); }
+std::int64_t CacheTarget::line_bytes() const { return parts_->caches->line_bytes(); }
+void CacheTarget::drain() { parts_->advance(parts_->late ? parts_->time.now() : kNever); }
 std::int64_t CacheTarget::cycles() const { return parts_->last; }
 
-std::vector<LevelReport> CacheTarget::levels() const { return reports_of(parts_->caches.levels()); }
+std::vector<LevelReport> CacheTarget::levels() const { return reports_of(parts_->caches->levels()); }
 
 }  // namespace tilescope::systemc

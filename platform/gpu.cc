@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -12,27 +13,12 @@
 #include "lower/lower.h"
 #include "platform/detail/chip.h"
 #include "platform/detail/memory_port.h"
-#include "sim/memory/dram_spec.h"
-#include "sim/memory/foreign_dram.h"
+#include "sim/cycles_of_time.h"
 #include "sim/simulation.h"
 #include "tile/program_json.h"
 
 namespace tilescope::systemc {
 namespace {
-
-// The simulator's side of the port.
-class AtPort final : public sim::ForeignMemory {
- public:
-  explicit AtPort(MemoryPort& port) : port_(port) {}
-  void request(std::span<const sim::ForeignRequest> requests) override { port_.request(requests); }
-  void advance(sim::Clock until, std::size_t, std::vector<sim::ForeignAnswer>& answers) override {
-    port_.advance(until, answers);
-  }
-  bool answers_late() const override { return port_.answers_late(); }
-
- private:
-  MemoryPort& port_;
-};
 
 lower::Module read_kernels(const std::string& path, const arch::ArchSpec& chip) {
   base::Diagnostics diags;
@@ -69,6 +55,7 @@ Report report_of(const sim::SimReport& r) {
 }  // namespace
 
 struct Gpu::Parts {
+  Below below;
   arch::ArchSpec chip;
   lower::Module module;
   MemoryPort port;
@@ -78,45 +65,59 @@ struct Gpu::Parts {
   sc_core::sc_event ended;
 
   Parts(Gpu& gpu, const std::string& name, const std::string& program, const GpuOptions& options)
-      : chip(gpu_of(name, options.overrides)),
+      : below(options.below),
+        chip(gpu_of(name, options.overrides)),
         module(read_kernels(program, chip)),
-        port(gpu.dram, options.protocol, level().clock, line_bytes()) {
+        port(gpu.memory, options.below, options.protocol, options.below == Below::kCores ? chip.clock : level().clock,
+             line_bytes()) {
+    if (options.below == Below::kCores && !options.full)
+      throw std::runtime_error(
+          fmt::format("{}: caches behind the cores cannot be warmed: GpuOptions::full", gpu.name()));
     const sim::SimOptions of_simulation{options.full ? sim::Mode::kFull : sim::Mode::kSampled};
-    const std::string at = gpu.dram.name();
     try {
-      simulation.emplace(module, chip, of_simulation, [this, at] {
-        return std::make_unique<sim::ForeignDram>(std::make_unique<AtPort>(port), at, arch::transaction_of(level()).n,
-                                                  level().channels, sim::dram_spec(level()).pseudo_channels);
-      });
+      simulation.emplace(module, chip, of_simulation, foreign(options));
     } catch (const sim::SimError& e) {
       throw std::runtime_error(fmt::format("{}: {}", program, e.what()));
     }
   }
 
+  sim::Foreign foreign(const GpuOptions& options) {
+    if (options.below == Below::kCaches) return port.as_dram(chip);
+    return sim::BehindCores{[this] { return port.as_memory(); }, port.name(),
+                            "; GpuOptions::lookahead says how soon an answer may lie behind its request",
+                            lookahead(options.lookahead)};
+  }
+  // In cycles, one if it is less.
+  sim::Cycle lookahead(const sc_core::sc_time& t) const {
+    return t == sc_core::SC_ZERO_TIME ? 0 : std::max<sim::Cycle>(1, sim::CyclesOfTime(chip.clock).cycle_of(t));
+  }
+
   const arch::DramLevel& level() const { return *arch::hierarchy_of(chip).dram; }
+  // Of the cache that asks.
   std::int64_t line_bytes() const {
     const arch::Hierarchy h = arch::hierarchy_of(chip);
-    return std::max(arch::transaction_of(*h.dram).n, h.device_caches.empty() ? 0 : h.device_caches.back()->line.n);
+    std::int64_t line = arch::transaction_of(*h.dram).n;
+    if (!h.device_caches.empty())
+      line = std::max(line, (below == Below::kCores ? h.device_caches.front() : h.device_caches.back())->line.n);
+    return line;
   }
 };
 
 Gpu::Gpu(const sc_core::sc_module_name& name, const std::string& chip, const std::string& program,
          const GpuOptions& options)
-    : sc_module(name), dram("dram"), parts_(std::make_unique<Parts>(*this, chip, program, options)) {
-  dram.register_nb_transport_bw(this, &Gpu::nb_transport_bw);
+    : sc_module(name), memory("memory"), parts_(std::make_unique<Parts>(*this, chip, program, options)) {
+  memory.register_nb_transport_bw(this, &Gpu::nb_transport_bw);
   SC_HAS_PROCESS(Gpu);
   SC_THREAD(run);
-  sc_core::sc_spawn_options sends;
-  sends.spawn_method();
-  sends.dont_initialize();
-  sends.set_sensitivity(&parts_->port.due);
-  sc_core::sc_spawn([this] { parts_->port.send(); }, "send", &sends);
+  parts_->port.spawn();
 }
 
 Gpu::~Gpu() = default;
 
 void Gpu::before_end_of_elaboration() {
-  if (dram.get_base_port().bind_count() == 0) refuse_unbound(dram.name(), "a Gpu wants a memory behind its last cache");
+  if (memory.get_base_port().bind_count() == 0)
+    refuse_unbound(memory.name(), parts_->below == Below::kCores ? "a Gpu wants caches or a memory behind its cores"
+                                                                 : "a Gpu wants a memory behind its last cache");
 }
 
 tlm::tlm_sync_enum Gpu::nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,

@@ -6,7 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "sim/common/report.h"
+#include "sim/memory/dram_spec.h"
+#include "sim/memory/foreign_dram.h"
 
 namespace tilescope::systemc {
 namespace {
@@ -21,6 +25,20 @@ struct Number : tlm::tlm_extension<Number> {
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Number&>(other); }
 };
 
+class AtPort final : public sim::ForeignMemory {
+ public:
+  explicit AtPort(MemoryPort& port) : port_(port) {}
+  void request(std::span<const sim::ForeignRequest> requests) override { port_.request(requests); }
+  void advance(sim::Cycle until, std::size_t, std::vector<sim::ForeignAnswer>& answers) override {
+    port_.advance(until, answers);
+  }
+  bool answers_late() const override { return port_.answers_late(); }
+  bool busy() const override { return port_.busy(); }
+
+ private:
+  MemoryPort& port_;
+};
+
 }  // namespace
 
 PayloadPool::~PayloadPool() {
@@ -31,6 +49,7 @@ tlm::tlm_generic_payload& PayloadPool::take() {
   if (idle_.empty()) {
     idle_.push_back(all_.emplace_back(new tlm::tlm_generic_payload(this)));
     idle_.back()->set_extension(new Number);
+    if (from_cores_) idle_.back()->set_extension(new FromCore);
   }
   tlm::tlm_generic_payload& p = *idle_.back();
   idle_.pop_back();
@@ -40,10 +59,31 @@ tlm::tlm_generic_payload& PayloadPool::take() {
 
 void PayloadPool::free(tlm::tlm_generic_payload* payload) { idle_.push_back(payload); }
 
-MemoryPort::MemoryPort(tlm_utils::simple_initiator_socket<Gpu>& socket, Protocol protocol, base::Hertz clock,
-                       std::int64_t bytes)
-    : socket_(socket), protocol_(protocol), time_(clock), data_(static_cast<std::size_t>(bytes)) {
-  batch_.tells_merges = true;
+MemoryPort::MemoryPort(Socket& socket, Below below, Protocol protocol, base::Hertz clock, std::int64_t bytes)
+    : socket_(socket),
+      protocol_(protocol),
+      time_(clock),
+      data_(static_cast<std::size_t>(bytes)),
+      pool_(below == Below::kCores) {
+  batch_.tells_merges = below == Below::kCaches;
+}
+
+std::unique_ptr<sim::ForeignMemory> MemoryPort::as_memory() { return std::make_unique<AtPort>(*this); }
+
+sim::DramFactory MemoryPort::as_dram(const arch::ArchSpec& chip) {
+  const arch::DramLevel& level = *arch::dram_of(chip);
+  return [this, burst = arch::transaction_of(level).n, channels = level.channels,
+          pseudo = sim::dram_spec(level).pseudo_channels] {
+    return std::make_unique<sim::ForeignDram>(as_memory(), name(), burst, channels, pseudo);
+  };
+}
+
+void MemoryPort::spawn() {
+  sc_core::sc_spawn_options sends;
+  sends.spawn_method();
+  sends.dont_initialize();
+  sends.set_sensitivity(&due_);
+  sc_core::sc_spawn([this] { send(); }, "send", &sends);
 }
 
 void MemoryPort::set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r) {
@@ -56,6 +96,7 @@ void MemoryPort::set(tlm::tlm_generic_payload& payload, const sim::ForeignReques
   payload.set_byte_enable_length(0);
   payload.set_dmi_allowed(false);
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  if (auto* const from = payload.get_extension<FromCore>()) from->core = r.core;
 }
 
 // What goes wrong in a process of SystemC is told by the next advance, from where it can be thrown.
@@ -74,7 +115,7 @@ void MemoryPort::request(std::span<const sim::ForeignRequest> requests) {
   if (protocol_ == Protocol::kBatch) {
     for (const sim::ForeignRequest& r : requests)
       batch_.requests.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
-                                 r.write, r.partial, time_.begin_of(r.arrival), 0, r.continues});
+                                 r.write, r.partial, time_.begin_of(r.arrival), r.core, r.continues});
     return;
   }
   for (const sim::ForeignRequest& r : requests) waiting_.push({r});
@@ -87,10 +128,10 @@ std::optional<sc_core::sc_time> MemoryPort::next() const {
 }
 
 void MemoryPort::notify() {
-  if (const auto at = next()) due.notify(std::max(*at, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp());
+  if (const auto at = next()) due_.notify(std::max(*at, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp());
 }
 
-void MemoryPort::advance(sim::Clock until, std::vector<sim::ForeignAnswer>& answers) {
+void MemoryPort::advance(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers) {
   if (protocol_ == Protocol::kBatch) exchange(until, answers);
   if (!failed_.empty()) throw sim::SimError(failed_);
   // Annotated delays may lie beyond what is asked for; the caches take them too.
@@ -98,8 +139,9 @@ void MemoryPort::advance(sim::Clock until, std::vector<sim::ForeignAnswer>& answ
   answers_.clear();
 }
 
-void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& answers) {
+void MemoryPort::exchange(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers) {
   batch_.until = time_.begin_of(until);
+  batch_.busy = false;
   set(turn_, {});
   turn_.set_command(tlm::TLM_IGNORE_COMMAND);
   turn_.set_extension(&batch_);
@@ -116,7 +158,7 @@ void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& ans
                                     socket_.name(), turn_.get_response_string()));
   batch_.requests.clear();
   for (const Batch::Answer& a : batch_.answers)
-    answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit, a.merges});
+    answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit, a.merges, a.level});
   batch_.answers.clear();
 }
 
@@ -138,7 +180,7 @@ void MemoryPort::send() {
   } else if (threads_ < kMostThreads) {
     ++threads_;
     sc_core::sc_spawn([this] { ask_loosely(); });
-    due.notify(sc_core::SC_ZERO_TIME);  // for another one, if this one waits
+    due_.notify(sc_core::SC_ZERO_TIME);  // for another one, if this one waits
   }
 }
 
@@ -152,7 +194,7 @@ void MemoryPort::ask_loosely() {
     }
     const sim::ForeignRequest r = ready_.front();
     ready_.pop_front();
-    if (!ready_.empty()) due.notify(sc_core::SC_ZERO_TIME);
+    if (!ready_.empty()) due_.notify(sc_core::SC_ZERO_TIME);
     set(payload, r);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     socket_->b_transport(payload, delay);

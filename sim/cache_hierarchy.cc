@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "arch/hierarchy.h"
 #include "sim/gpu/detail/machine.h"
@@ -12,16 +13,18 @@
 namespace tilescope::sim {
 namespace {
 
-Machine machine_with_caches(const arch::ArchSpec& chip) {
+Machine machine_with_caches(const arch::ArchSpec& chip, DramFactory dram) {
   if (arch::hierarchy_of(chip).device_caches.empty()) throw SimError(chip.name + ": has no cache of the device");
-  return machine_of(chip);
+  Machine m = machine_of(chip);
+  if (dram) m.memory.dram_model = std::move(dram);
+  return m;
 }
 
 }  // namespace
 
 struct CacheHierarchy::Parts {
-  explicit Parts(const arch::ArchSpec& chip)
-      : machine(machine_with_caches(chip)),
+  Parts(const arch::ArchSpec& chip, DramFactory dram)
+      : machine(machine_with_caches(chip, std::move(dram))),
         spec(machine.memory),
         tells_written(spec.partial_write || spec.write_granule > 0),
         memory(spec, statistics) {}
@@ -32,18 +35,24 @@ struct CacheHierarchy::Parts {
   }
 
   MemoryRequest request(const CacheRequest& r) const {
-    const std::int64_t line = r.address / spec.shape.line, begin = r.address % spec.shape.line;
-    MemoryRequest out{.core = r.core,
-                      .ticket = r.ticket,
-                      .write = r.write,
-                      .line = line,
-                      .sectors = sectors_of(begin, r.bytes),
-                      .at = r.at};
-    if (r.write && tells_written) {
-      out.written.parts = parts_between(spec.shape, begin, begin + r.bytes);
-      out.written.partly = partly_written(spec.shape, out.sectors, out.written.parts);
-    }
+    MemoryRequest out{
+        .core = r.core, .ticket = r.ticket, .write = r.write, .line = r.address / spec.shape.line, .at = r.at};
+    add(r, out);
     return out;
+  }
+  // A piece of it.
+  void add(const CacheRequest& r, MemoryRequest& to) const {
+    const std::int64_t begin = r.address % spec.shape.line;
+    to.sectors |= sectors_of(begin, r.bytes);
+    if (!r.write || !tells_written) return;
+    to.written.parts |= parts_between(spec.shape, begin, begin + r.bytes);
+    to.written.partly = partly_written(spec.shape, to.sectors, to.written.parts);
+  }
+
+  int level_of(Stall from) const {
+    const std::size_t caches = machine.device_cache_names.size();
+    return static_cast<int>(
+        from == Stall::kDram ? caches : static_cast<std::size_t>(from) - static_cast<std::size_t>(Stall::kL2));
   }
 
   Machine machine;
@@ -51,10 +60,12 @@ struct CacheHierarchy::Parts {
   bool tells_written = false;
   Statistics statistics;
   DeviceMemory memory;
+  std::vector<MemoryRequest> asked;
   std::vector<MemoryReply> fresh;
 };
 
-CacheHierarchy::CacheHierarchy(const arch::ArchSpec& chip) : parts_(std::make_unique<Parts>(chip)) {}
+CacheHierarchy::CacheHierarchy(const arch::ArchSpec& chip, DramFactory dram)
+    : parts_(std::make_unique<Parts>(chip, std::move(dram))) {}
 CacheHierarchy::~CacheHierarchy() = default;
 
 std::int64_t CacheHierarchy::cores() const { return parts_->spec.cores; }
@@ -78,11 +89,15 @@ void CacheHierarchy::run(std::vector<CacheRequest>& requests, Cycle end, std::ve
   Parts& p = *parts_;
   std::stable_sort(requests.begin(), requests.end(),
                    [](const CacheRequest& a, const CacheRequest& b) { return a.at < b.at; });
+  p.asked.clear();
+  for (const CacheRequest& r : requests)
+    if (r.continues)
+      p.add(r, p.asked.back());
+    else
+      p.asked.push_back(p.request(r));
   p.fresh.clear();
-  p.memory.advance(end, p.fresh);
-  for (const CacheRequest& r : requests) p.memory.accept(p.request(r), p.fresh);
-  p.memory.send(end, p.fresh);
-  for (const MemoryReply& r : p.fresh) replies.push_back({r.ticket, r.at});
+  p.memory.run(p.asked, end, p.fresh);
+  for (const MemoryReply& r : p.fresh) replies.push_back({r.ticket, r.at, p.level_of(r.from)});
 }
 
 std::vector<LevelReport> CacheHierarchy::levels() const {

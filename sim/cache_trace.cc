@@ -46,7 +46,7 @@ class CacheReplay {
   }
 
   void run() {
-    for (Cycle at = next(0); at != kNever; at = next(at)) turn(at, at + caches_.turn());
+    for (Cycle at = next(0); at != kNever; at = next(at)) turn(at, caches_.turn_of(at) + caches_.turn());
   }
 
   CacheTraceResult result(bool from_arrival) const {

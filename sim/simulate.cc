@@ -65,8 +65,10 @@ std::vector<LevelReport> levels_of(const Statistics& t, const lower::Kernel& k, 
   const auto add = [&](const std::string& name, LevelRole role) {
     if (!name.empty()) out.push_back({name, t.level(role)});
   };
-  add(m.dram_name, LevelRole::kDram);
-  for (std::size_t c = m.device_cache_names.size(); c-- > 0;) add(m.device_cache_names[c], role_of_device_cache(c));
+  if (!m.behind_cores) {
+    add(m.dram_name, LevelRole::kDram);
+    for (std::size_t c = m.device_cache_names.size(); c-- > 0;) add(m.device_cache_names[c], role_of_device_cache(c));
+  }
   add(m.core_cache_name, LevelRole::kCoreCache);
   add(m.scratchpad_name, LevelRole::kScratchpad);
   if (m.scratchpad_name.empty()) return out;
@@ -174,9 +176,12 @@ std::int64_t most_blocks(const lower::Module& module) {
   return most;
 }
 
-Machine machine_with(const arch::ArchSpec& chip, DramFactory dram) {
+Machine machine_with(const arch::ArchSpec& chip, Foreign foreign) {
   Machine m = machine_of(chip);
-  if (dram) m.memory.dram_model = std::move(dram);
+  if (auto* const dram = std::get_if<DramFactory>(&foreign))
+    m.memory.dram_model = std::move(*dram);
+  else
+    m.behind_cores = std::get<BehindCores>(std::move(foreign));
   return m;
 }
 
@@ -254,9 +259,9 @@ KernelReport SimulationParts::run(std::size_t i) {
 }
 
 Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options,
-                       DramFactory dram)
-    : parts_(std::make_unique<SimulationParts>(module, chip, options, machine_with(chip, std::move(dram)), std::nullopt,
-                                               EventLoop::Place::kPlatform)) {}
+                       Foreign foreign)
+    : parts_(std::make_unique<SimulationParts>(module, chip, options, machine_with(chip, std::move(foreign)),
+                                               std::nullopt, EventLoop::Place::kPlatform)) {}
 Simulation::~Simulation() = default;
 
 SimReport Simulation::run() { return parts_->run(); }

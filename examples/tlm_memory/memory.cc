@@ -47,7 +47,7 @@ int sc_main(int argc, char** argv) {
   try {
     tilescope::systemc::Gpu gpu("gpu", argv[1], argv[2]);
     Memory memory("memory", argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 512, argc > 4 ? std::atof(argv[4]) : 40);
-    gpu.dram.bind(memory.socket);
+    gpu.memory.bind(memory.socket);
     const tilescope::systemc::Report report = tilescope::systemc::simulate(gpu);
     std::cout << "cycles " << report.cycles << "\nus " << report.time_us << "\n";
     for (const tilescope::systemc::LevelReport& l : report.levels)

@@ -1,46 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The memory behind a Gpu's last cache, asked through its socket by one of the three protocols.
+// What a user has behind our last cache or our cores, asked through a socket by one of the three protocols.
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "arch/spec.h"
 #include "include/tilescope/systemc.h"
 #include "sim/cycles_of_time.h"
-#include "sim/memory/foreign_dram.h"
+#include "sim/memory/dram_model.h"
+#include "sim/memory/foreign_memory.h"
 
 namespace tilescope::systemc {
 
 // Payloads that are used again once both sides have released them.
 class PayloadPool : public tlm::tlm_mm_interface {
  public:
+  explicit PayloadPool(bool from_cores) : from_cores_(from_cores) {}
   ~PayloadPool() override;
   tlm::tlm_generic_payload& take();
   void free(tlm::tlm_generic_payload* payload) override;
 
  private:
+  bool from_cores_;                             // payloads say which core asks
   std::vector<tlm::tlm_generic_payload*> all_;  // those under way too, which the pool deletes
   std::vector<tlm::tlm_generic_payload*> idle_;
 };
 
 class MemoryPort {
  public:
-  // Requests of at most `bytes`; times of the level's clock.
-  MemoryPort(tlm_utils::simple_initiator_socket<Gpu>& socket, Protocol protocol, base::Hertz clock, std::int64_t bytes);
+  using Socket = sc_core::sc_port_b<tlm::tlm_fw_transport_if<>>;
+
+  // Requests of at most `bytes`; times of the clock of what asks.
+  MemoryPort(Socket& socket, Below below, Protocol protocol, base::Hertz clock, std::int64_t bytes);
 
   void request(std::span<const sim::ForeignRequest> requests);
-  void advance(sim::Clock until, std::vector<sim::ForeignAnswer>& answers);
+  void advance(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers);
   bool answers_late() const { return protocol_ != Protocol::kBatch; }
-  // Of the Gpu's SC_METHOD on `due`.
-  void send();
+  bool busy() const { return batch_.busy; }
+  // The simulator's side.
+  std::unique_ptr<sim::ForeignMemory> as_memory();
+  // Likewise, in place of the channels of a chip.
+  sim::DramFactory as_dram(const arch::ArchSpec& chip);
+  std::string name() const { return socket_.name(); }
+  // Makes the process that sends, of the module under construction.
+  void spawn();
   tlm::tlm_sync_enum answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, const sc_core::sc_time& delay);
-
-  sc_core::sc_event due;
 
  private:
   struct Waiting {
@@ -50,7 +61,8 @@ class MemoryPort {
     }
   };
 
-  void exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& answers);
+  void send();
+  void exchange(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers);
   void begin(const sim::ForeignRequest& r);
   // When the next request can be sent, in SystemC's time; nothing while the memory holds one or none waits.
   std::optional<sc_core::sc_time> next() const;
@@ -60,7 +72,8 @@ class MemoryPort {
   void take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at);
   void require_ok(const tlm::tlm_generic_payload& payload);
 
-  tlm_utils::simple_initiator_socket<Gpu>& socket_;
+  Socket& socket_;
+  sc_core::sc_event due_;
   Protocol protocol_;
   sim::CyclesOfTime time_;
   std::vector<unsigned char> data_;  // that reads and writes share: no one looks at it

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "sim/memory/detail/device_memory.h"
+#include "sim/memory/detail/foreign_caches.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -14,12 +16,17 @@ namespace {
 // Times that the device's caches were filled before steps and waves are looked at.
 constexpr double kUsed = 0.25, kReplaced = 2;
 
-// Requests and replies ahead of the one in hand whose memory is asked for.
+// Replies ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
 
 Statistics& unused_statistics() {
   static Statistics statistics;  // until the first kernel begins
   return statistics;
+}
+
+std::unique_ptr<MemorySystem> memory_of(const Machine& m) {
+  if (m.behind_cores) return std::make_unique<ForeignCaches>(*m.behind_cores, m.memory, m.device_cache_names.size());
+  return std::make_unique<DeviceMemory>(m.memory, unused_statistics());
 }
 
 }  // namespace
@@ -28,13 +35,14 @@ Gpu::Gpu(const Machine& machine, std::int64_t max_blocks, double tolerance, Time
     : machine_(machine),
       tolerance_(tolerance),
       timeline_(timeline),
-      memory_(machine.memory, unused_statistics()),
-      turn_(memory_.min_latency()) {
+      memory_(memory_of(machine)),
+      own_(dynamic_cast<DeviceMemory*>(memory_.get())),
+      turn_(memory_->min_latency()) {
   const std::int64_t used = std::min(machine.cores, std::max<std::int64_t>(1, max_blocks));
   for (int c = 0; c < used; ++c) cores_.emplace_back(c, machine);
   touched_.assign(cores_.size(), false);
   if (timeline == nullptr) return;
-  memory_.watch(*timeline);
+  if (own_ != nullptr) own_->watch(*timeline);
   for (int c = 0; c < cores(); ++c)
     if (timeline->shows(c)) core(c).watch(*timeline);
 }
@@ -43,7 +51,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
                 std::int64_t footprint, Cycle now) {
   statistics_ = &statistics;
   statistics.copies.assign(code.counted(), {});
-  memory_.use(statistics);
+  if (own_ != nullptr) own_->use(statistics);
   for (Core& c : cores_) c.prepare(code, occupancy, statistics);
   blocks_ = code.blocks();
   if (machine_.part) pairs_.emplace(machine_.cores, code.counted(), machine_.memory);
@@ -60,7 +68,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
                                .resident = occupancy.blocks_per_core * machine_.cores,
                                .steps = code.steps(),
                                .step_period = code.step_period(),
-                               .cache_bytes = memory_.bytes_of_caches(),
+                               .cache_bytes = own_ != nullptr ? own_->bytes_of_caches() : std::vector<std::int64_t>(),
                                .tolerance = tolerance_},
                    statistics);
 }
@@ -113,7 +121,6 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   replies_.clear();
   requests_.clear();
   unserved_.clear();
-  memory_.advance(end, replies_);
   for (const int c : ran) {
     std::vector<MemoryRequest>& asked = core(c).outbox();
     if (pairs_) pairs_->pair(asked, core(c).take_copies(), end, unserved_);
@@ -122,12 +129,7 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   }
   std::stable_sort(requests_.begin(), requests_.end(),
                    [](const MemoryRequest& a, const MemoryRequest& b) { return a.at < b.at; });
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (i + 2 * kAhead < requests_.size()) memory_.expect(requests_[i + 2 * kAhead].line);
-    if (i + kAhead < requests_.size()) memory_.expect_now(requests_[i + kAhead].line);
-    memory_.accept(requests_[i], replies_);
-  }
-  memory_.send(end, replies_);
+  memory_->run(requests_, end, replies_);
   if (pairs_) {
     pairs_->unpack(end, replies_);
     replies_.insert(replies_.end(), unserved_.begin(), unserved_.end());
@@ -169,7 +171,8 @@ void Gpu::dispatch(Cycle now) {
 // Steps are looked at once a part of the device's caches is filled; waves when what fills it has itself been replaced,
 // for before that what leaves it is what came first, and what came first need not be like the rest.
 void Gpu::sample(Cycle now) {
-  const double filled = memory_.times_filled(footprint_).value_or(kReplaced);
+  if (own_ == nullptr) return;  // a user's caches cannot be warmed
+  const double filled = own_->times_filled(footprint_).value_or(kReplaced);
   const Cycle skipped = sampler_->skipped();
   if (filled >= kReplaced) {
     const std::int64_t left_out = sampler_->jump_waves(now, blocks_ - next_block_);
@@ -211,8 +214,8 @@ void Gpu::warm(const FastForward& t) {
   const auto places = static_cast<std::size_t>(core(0).capacity());
   for (const Step& s : steps)
     core(static_cast<int>(s.skipped->place / places))
-        .warm_caches(s.skipped->place % places, *s.skipped, s.number, memory_);
-  sampler_->cleaned(memory_.take_cleaned());
+        .warm_caches(s.skipped->place % places, *s.skipped, s.number, *own_);
+  sampler_->cleaned(own_->take_cleaned());
 }
 
 // Blocks jump, and those that started meanwhile were dealt to their cores' partitions as any.
@@ -229,7 +232,7 @@ void Gpu::jump(const FastForward& t) {
 
 void Gpu::show(Cycle until) {
   for (const Core& c : cores_) c.show(until);
-  memory_.show(*timeline_, until);
+  if (own_ != nullptr) own_->show(*timeline_, until);
   std::int64_t outstanding = 0;
   for (const Core& c : cores_) outstanding += c.outstanding();
   timeline_->sample(Counter::kOutstanding, until, static_cast<double>(outstanding));

@@ -8,6 +8,7 @@
 
 #include "arch/derive.h"
 #include "sim/memory/dram_plugin.h"
+#include "sim/memory/foreign_dram.h"
 
 namespace tilescope::sim {
 namespace {

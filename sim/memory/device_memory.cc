@@ -11,7 +11,7 @@
 namespace tilescope::sim {
 namespace {
 
-// Served requests ahead of the one in hand whose memory is asked for.
+// Requests, and served ones, ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
 // Beyond this part of a cache, some of its sets are full while others have room: with lines that fall on 16 ways at
 // random one set of 250 at a half, one of five at 0.85.
@@ -24,6 +24,7 @@ AddressMapSpec of_one_partition(const MemorySpec& spec) { return {.slices = spec
 
 DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
     : spec_(spec),
+      wires_(wires_of(spec)),
       statistics_(&statistics),
       last_(spec.outer.empty() ? spec.shape : spec.outer.back().shape),
       map_(spec.map),
@@ -41,24 +42,19 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
   dram_ = spec.dram_model ? spec.dram_model() : std::make_unique<DramChannels>(spec.dram, spec.map.channels);
-
-  const std::int64_t sector = spec.shape.sector;
-  const Cycle port = cycles_of(spec.slice_rate, sector + spec.request_bytes);
-  const Cycle parts = port + crossbar_.idle_cycles(sector);
-  const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
-  forward_ = wire / 2;
-  back_ = wire - forward_;
-  const Cycle crossing = spec.remote_rate ? cycles_of(*spec.remote_rate, sector) : 0;
-  across_ = std::max<Cycle>(0, spec.remote_latency - spec.cache_latency - port - crossing);
-  const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(last_.sector, spec.burst_bytes));
-  Cycle before = spec.cache_latency;
-  for (const OuterCacheSpec& o : spec.outer) before = std::max(before, o.latency);
-  const Cycle rest = std::max<Cycle>(0, spec.dram_latency - before - cycle_at(conflict));
-  to_channel_ = rest / 2;
-  from_channel_ = rest - to_channel_;
 }
 
 std::int64_t DeviceMemory::bytes_of(std::uint32_t sectors) const { return std::popcount(sectors) * spec_.shape.sector; }
+
+void DeviceMemory::run(std::span<const MemoryRequest> requests, Cycle end, std::vector<MemoryReply>& replies) {
+  advance(end, replies);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (i + 2 * kAhead < requests.size()) expect(requests[i + 2 * kAhead].line);
+    if (i + kAhead < requests.size()) expect_now(requests[i + kAhead].line);
+    accept(requests[i], replies);
+  }
+  send(end, replies);
+}
 
 void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& replies) {
   if (spec_.slice_queue == 0) {
@@ -95,7 +91,7 @@ Cycle DeviceMemory::serve(const MemoryRequest& r, Cycle from, std::vector<Memory
   const std::int64_t number = slice_of(r.core, r.line);
   Slice& slice = slices_[static_cast<std::size_t>(number)];
   const Cycle sent = crossbar_.send(r.core, from, r.write ? bytes : 0);
-  const Cycle served = slice.port.book(sent + forward_, bytes + spec_.request_bytes);
+  const Cycle served = slice.port.book(sent + wires_.forward, bytes + spec_.request_bytes);
   LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
@@ -147,8 +143,9 @@ bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& n
       return true;
     }
     const std::int64_t copied = bytes_of(near.missing);
-    const Cycle there = far.port.book(served + across_ / 2, copied + spec_.request_bytes);
-    const Cycle here = cross(partition_of(r.core), copied, std::max(there, line->ready())) + across_ - across_ / 2;
+    const Cycle there = far.port.book(served + wires_.across / 2, copied + spec_.request_bytes);
+    const Cycle here =
+        cross(partition_of(r.core), copied, std::max(there, line->ready())) + wires_.across - wires_.across / 2;
     near.line->arrive(here);
     replies.push_back({r.core, r.ticket, respond(r.core, bytes, here), Stall::kL2});
     return true;
@@ -191,7 +188,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
     hit.line->fetch(fill);
     miss(number, {r.line, lacking, fill, served}, replies);
   }
-  if (!waits) replies.push_back({r.core, r.ticket, served + back_, Stall::kL2});
+  if (!waits) replies.push_back({r.core, r.ticket, served + wires_.back, Stall::kL2});
 }
 
 std::int64_t DeviceMemory::drop_others(int core, std::int64_t line, std::uint32_t sectors) {
@@ -354,7 +351,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest
   const DramPlace place = map_.dram(line);
   request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
-  request.arrival = clock_at(at + to_channel_);
+  request.arrival = clock_at(at + wires_.to_channel);
   note_next(
       dram_->push({request, place.channel, line * last_.line, sectors, last_.sector, parts, bytes_of_part(last_)}));
 }
@@ -387,7 +384,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNoWaiter || s.merges) return;
-  const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
+  const Cycle done = cycle_at(s.done) + (s.write ? 0 : wires_.from_channel);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();
   outer_->arrive(s.id, done, arrived_);
@@ -405,10 +402,10 @@ void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vec
     if (w.core == kNobody) return;
     Cycle then = at;
     if (w.copy != nullptr) {
-      then = cross(partition_of(w.core), w.copied_bytes, then) + across_;
+      then = cross(partition_of(w.core), w.copied_bytes, then) + wires_.across;
       if (w.copy->fill() == fill) w.copy->arrive(then);
     }
-    replies.push_back({w.core, w.ticket, write ? then + back_ : respond(w.core, w.bytes, then), from});
+    replies.push_back({w.core, w.ticket, write ? then + wires_.back : respond(w.core, w.bytes, then), from});
   };
   reply(f.first);
   others_.take(f.others, reply);

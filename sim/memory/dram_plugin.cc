@@ -75,7 +75,7 @@ class Plugin final : public ForeignMemory {
   }
 
   // One more than can be right, so that an answer that comes twice is seen.
-  void advance(Clock until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
+  void advance(Cycle until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
     answers_.resize(open + 1);
     const std::size_t count = advance_(memory_, until, answers_.data(), answers_.size());
     if (count > answers_.size())

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "sim/memory/foreign_dram.h"
+#include "sim/memory/foreign_memory.h"
 
 namespace tilescope::sim {
 

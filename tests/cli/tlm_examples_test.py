@@ -2,8 +2,8 @@
 """The examples of examples/tlm_*, built against what is installed: python3 tlm_examples_test.py BUILD.
 
 tlm_platform takes the cycles of `tilescope trace` on a hundred rows (chip, pattern, injection), to the cycle;
-tlm_caches one core's and several cores' of `trace --level l2`; tlm_memory runs a program in front of its memory. One is
-built as C++17, the others as C++20.
+tlm_caches one core's and several cores' of `trace --level l2`; tlm_memory and tlm_cache run a program in front of their
+memory and cache. Half are built as C++17, half as C++20.
 """
 import json
 import os
@@ -100,6 +100,20 @@ def check_memory(memory, environment):
     return cycles[0] < cycles[1] and failed.returncode == 1 and "no such file: cannot be read" in failed.stderr
 
 
+def check_cache(cache, environment):
+    """A product of 512 x 512 x 512 touches 3 MiB: a cache that holds them misses each line once."""
+    program = ROOT / "docs/timeline_program.json"
+    says = {}
+    for size, latency in ((6144, 140), (6144, 1400), (96, 140)):
+        lines = run(cache, "v100", program, size, latency, env=environment).splitlines()
+        says[size, latency] = {key: float(value) for key, value in (line.split() for line in lines)}
+    fits, slow, small = says.values()
+    print(f"tlm_cache: {fits['cycles']:.0f} cycles; {slow['cycles']:.0f} with a slower memory, {small['cycles']:.0f} "
+          f"with a cache that misses {small['misses']:.0f} of {small['requests']:.0f}")
+    return (fits["misses"] == slow["misses"] == 3 * 512 * 512 * 4 / 128 < small["misses"] <= small["requests"]
+            and fits["cycles"] < min(slow["cycles"], small["cycles"]))
+
+
 def main():
     binaries = Path(sys.argv[1])
     for tool in ("cmake", "pkg-config"):
@@ -113,7 +127,8 @@ def main():
                        "TILESCOPE_HOME": str(folder / "installed/share/tilescope")}
         good = check_platform(build("tlm_platform", 17, folder), binaries / "tilescope", folder, environment)
         good = check_caches(build("tlm_caches", 20, folder), binaries / "tilescope", folder, environment) and good
-        return 0 if check_memory(build("tlm_memory", 20, folder), environment) and good else 1
+        good = check_memory(build("tlm_memory", 20, folder), environment) and good
+        return 0 if check_cache(build("tlm_cache", 17, folder), environment) and good else 1
 
 
 sys.exit(main())

@@ -5,6 +5,7 @@
 // end, jumps. Nothing depends on the order in which cores ran within an instant.
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ class Gpu {
   // Tells the timeline what it does not know yet of the time before `until`.
   void show(Cycle until);
   // When the memory next has something to decide.
-  std::optional<Cycle> memory_next() const { return memory_.next(); }
+  std::optional<Cycle> memory_next() const { return memory_->next(); }
 
   // Of the kernel that ran last.
   Cycle end() const;
@@ -59,7 +60,8 @@ class Gpu {
   const Machine& machine_;
   double tolerance_;
   Timeline* timeline_;
-  DeviceMemory memory_;
+  std::unique_ptr<MemorySystem> memory_;
+  DeviceMemory* own_;  // which that is, where it is no user's
   Cycle turn_;
   std::deque<Core> cores_;
   Statistics* statistics_ = nullptr;

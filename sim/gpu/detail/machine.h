@@ -14,6 +14,7 @@
 #include "sim/common/report.h"
 #include "sim/gpu/detail/chip_part.h"
 #include "sim/memory/detail/device_memory.h"
+#include "sim/memory/foreign_memory.h"
 
 namespace tilescope::sim {
 
@@ -54,6 +55,7 @@ struct Machine {
   Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;
+  std::optional<BehindCores> behind_cores;  // a user's, in place of the link, the device's caches and the DRAM
   std::string dram_name, core_cache_name, scratchpad_name;  // empty where the chip has none
   std::vector<std::string> device_cache_names;              // from the one that cores reach first on
   std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty

@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@
 #include "sim/memory/detail/bounds_of_slices.h"
 #include "sim/memory/detail/chains.h"
 #include "sim/memory/detail/crossbar.h"
+#include "sim/memory/detail/memory_system.h"
 #include "sim/memory/detail/outer_caches.h"
 #include "sim/memory/detail/sector_cache.h"
 #include "sim/memory/detail/tlb.h"
@@ -74,26 +76,23 @@ struct MemorySpec {
   DramFactory dram_model;                           // a user's DRAM; channels of `dram` where empty
 };
 
-struct MemoryRequest {
-  int core = 0;
-  int ticket = 0;  // the core's, given back with the reply
-  bool write = false;
-  std::int64_t line = 0;
-  std::uint32_t sectors = 0;
-  Cycle at = 0;
-  Written written = {};  // of a write that writes a part of some sector
-};
+// Of idle accesses, what is neither a port's time nor a bank's.
+struct Wires {
+  Cycle forward = 0, back = 0;  // between core and slice
+  Cycle across = 0;             // between slices of two partitions, there and back
+  Cycle to_channel = 0, from_channel = 0;
 
-struct MemoryReply {
-  int core = 0;
-  int ticket = 0;
-  Cycle at = 0;  // the data can be used; the core knows that a write is accepted
-  Stall from = Stall::kL2;
+  // No core hears of a request sooner than this after it was made.
+  Cycle least() const { return std::max<Cycle>(1, std::min(forward, back)); }
 };
+Wires wires_of(const MemorySpec& spec);
 
-class DeviceMemory {
+class DeviceMemory final : public MemorySystem {
  public:
   DeviceMemory(const MemorySpec& spec, Statistics& statistics);
+
+  // All that follows for one turn.
+  void run(std::span<const MemoryRequest> requests, Cycle end, std::vector<MemoryReply>& replies) override;
 
   // Takes a request; its reply is added at once where its time is known, later otherwise. Where slices have room for so
   // many requests, it waits in its core until send().
@@ -115,15 +114,14 @@ class DeviceMemory {
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
   // When a channel next has something to decide, or a core to send.
-  std::optional<Cycle> next() const {
+  std::optional<Cycle> next() const override {
     const Cycle at = sends_.empty() ? next_ : std::min(next_, sends_.top().at);
     return at == kNever ? std::nullopt : std::optional<Cycle>(at);
   }
-  // No core hears of a request sooner than this after it was made.
-  Cycle min_latency() const {
+  Cycle min_latency() const override {
     // What is told a turn late is told before a core would hear of it.
-    const Cycle late = dram_->answers_late() ? (from_channel_ + back_) / 2 : back_;
-    return std::max<Cycle>(1, std::min({forward_, back_, late}));
+    const Cycle told = dram_->answers_late() ? (wires_.from_channel + wires_.back) / 2 : wires_.least();
+    return std::max<Cycle>(1, std::min(wires_.least(), told));
   }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics) {
@@ -200,7 +198,7 @@ class DeviceMemory {
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   // Bytes from another partition are there.
   Cycle cross(std::int64_t partition, std::int64_t bytes, Cycle from);
-  Cycle respond(int core, std::int64_t bytes, Cycle from) { return crossbar_.receive(core, from, bytes) + back_; }
+  Cycle respond(int core, std::int64_t bytes, Cycle from) { return crossbar_.receive(core, from, bytes) + wires_.back; }
   int new_fill(SectorCache::Line* line, const Waiter& first);
   // A slice misses; what it misses is fetched at once, or when it has a register for it.
   void miss(std::int64_t number, const MissedLine& m, std::vector<MemoryReply>& replies);
@@ -236,6 +234,7 @@ class DeviceMemory {
   void show_channel(std::size_t channel, DramLog& log);
 
   MemorySpec spec_;
+  Wires wires_;
   Statistics* statistics_;
   LineShape last_;   // of the cache next to the DRAM
   AddressMap map_;   // where a line of it lies in the DRAM
@@ -262,9 +261,6 @@ class DeviceMemory {
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;
   std::int64_t cleaned_ = 0;
-  Cycle forward_ = 0, back_ = 0;  // between core and slice
-  Cycle across_ = 0;              // between slices of two partitions, there and back
-  Cycle to_channel_ = 0, from_channel_ = 0;
   Timeline* timeline_ = nullptr;
 };
 

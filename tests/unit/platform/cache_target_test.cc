@@ -308,6 +308,21 @@ RC_GTEST_PROP(CacheTarget, TakesTheCyclesOfATrace, ()) {
   trace.expect_of(caches, ports);
 }
 
+// A DramTarget behind the caches is the channels that it stands in for.
+RC_GTEST_PROP(CacheTarget, TakesTheCyclesOfATraceBeforeADramTarget, ()) {
+  const Replayed trace(any_traffic());
+  const sim::SimulationContext context;
+  CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides, Protocol::kBatch);
+  DramTarget dram("dram", trace.drawn.chip, {false, trace.drawn.overrides});
+  caches.dram.bind(dram.socket);
+  Ports ports = trace.ports(caches);
+  Player player("player", caches, ports, *rc::gen::arbitrary<bool>());
+  sc_core::sc_start();
+  RC_ASSERT(ports.done == ports.lines.size());
+  caches.drain();
+  trace.expect_of(caches, ports);
+}
+
 RC_GTEST_PROP(CacheTarget, AnswersBatchesLikeATrace, ()) {
   const Replayed trace(any_traffic());
   const sim::SimulationContext context;

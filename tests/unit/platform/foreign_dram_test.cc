@@ -74,7 +74,7 @@ TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
   ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 1, 1);
   std::vector<DramServed> served;
   dram.run(100, served);
-  constexpr Clock kArrival = 3 * ForeignDram::kPatience;
+  constexpr Clock kArrival = 3 * ForeignRequests::kPatience;
   dram.push({.request = {.bursts = 1, .arrival = kArrival}, .sectors = 1, .sector_bytes = 32});
   dram.run(kArrival, served);
   EXPECT_TRUE(served.empty());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU whose memory is a user's module.
 
-#include <deque>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -15,12 +14,14 @@
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 #include "tests/unit/platform/alone.h"
+#include "tests/unit/platform/ideal.h"
 #include "tile/program_json.h"
 
 namespace tilescope::systemc {
 namespace {
 
 using testing::HasSubstr;
+using tests::Ideal;
 using tests::source_path;
 
 const std::string& program() {
@@ -39,67 +40,11 @@ sim::SimReport alone(const std::string& path = program(), const std::vector<arch
   return sim::simulate(lower::lower(p.value(), a, diags).value(), a, {.mode = sim::Mode::kFull});
 }
 
-// A memory that answers after a fixed time, in the way that it is made for.
-class Memory : public sc_core::sc_module {
- public:
-  enum class Way : std::uint8_t { kAnnotates, kWaits, kPhases, kNever, kRefuses };
-  tlm_utils::simple_target_socket<Memory> socket;
-
-  Memory(const sc_core::sc_module_name& name, Way way, const sc_core::sc_time& latency)
-      : sc_module(name), socket("socket"), way_(way), latency_(latency) {
-    socket.register_b_transport(this, &Memory::b_transport);
-    socket.register_nb_transport_fw(this, &Memory::nb_transport_fw);
-    SC_HAS_PROCESS(Memory);
-    SC_METHOD(respond);
-    sensitive << event_;
-    dont_initialize();
-  }
-
-  std::int64_t requests = 0;
-
- private:
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    ++requests;
-    payload.set_response_status(way_ == Way::kRefuses ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
-    if (way_ == Way::kNever) wait(sc_core::sc_event());
-    if (way_ == Way::kWaits)
-      wait(latency_);
-    else
-      delay += latency_;
-  }
-  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
-    ++requests;
-    payload.acquire();
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    waiting_.emplace_back(sc_core::sc_time_stamp() + latency_, &payload);
-    event_.notify(waiting_.front().first - sc_core::sc_time_stamp());
-    phase = tlm::END_REQ;
-    return tlm::TLM_UPDATED;
-  }
-  void respond() {
-    while (!waiting_.empty() && waiting_.front().first <= sc_core::sc_time_stamp()) {
-      tlm::tlm_generic_payload& payload = *waiting_.front().second;
-      waiting_.pop_front();
-      tlm::tlm_phase phase = tlm::BEGIN_RESP;
-      sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-      EXPECT_EQ(socket->nb_transport_bw(payload, phase, delay), tlm::TLM_COMPLETED);
-      payload.release();
-    }
-    if (!waiting_.empty()) event_.notify(waiting_.front().first - sc_core::sc_time_stamp());
-  }
-
-  Way way_;
-  sc_core::sc_time latency_;
-  std::deque<std::pair<sc_core::sc_time, tlm::tlm_generic_payload*>> waiting_;
-  sc_core::sc_event event_;
-};
-
-Report with(Protocol protocol, Memory::Way way, double ns) {
+Report with(Protocol protocol, Ideal::Way way, double ns) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program(), {protocol, true, {}});
-  Memory memory("memory", way, sc_core::sc_time(ns, sc_core::SC_NS));
-  gpu.dram.bind(memory.socket);
+  Ideal memory("memory", way, sc_core::sc_time(ns, sc_core::SC_NS));
+  gpu.memory.bind(memory.socket);
   return simulate(gpu);
 }
 
@@ -121,7 +66,7 @@ TEST(Gpu, OurDramBehindTheSocketTakesTheSameCycles) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program(), {Protocol::kBatch, true, {}});
   DramTarget dram("dram", "v100");
-  gpu.dram.bind(dram.socket);
+  gpu.memory.bind(dram.socket);
   expect_the_same(simulate(gpu), expected);
 }
 
@@ -155,7 +100,7 @@ TEST(Gpu, OurDramBehindTheSocketMergesWritesAndSharesControllers) {
     const sim::SimulationContext context;
     Gpu gpu("gpu", "v100", path, {Protocol::kBatch, true, overrides});
     DramTarget dram("dram", "v100", {false, overrides});
-    gpu.dram.bind(dram.socket);
+    gpu.memory.bind(dram.socket);
     expect_the_same(simulate(gpu), expected);
     merged += expected.levels.front().amounts.written_bytes;
   }
@@ -164,14 +109,14 @@ TEST(Gpu, OurDramBehindTheSocketMergesWritesAndSharesControllers) {
 
 // One memory, three ways to say when it is done: within a turn of the simulator for each of the few dependent loads.
 TEST(Gpu, ProtocolsAgree) {
-  const auto cycles = [](Protocol p, Memory::Way way) { return static_cast<double>(with(p, way, 100).cycles); };
-  const double annotated = cycles(Protocol::kLoose, Memory::Way::kAnnotates);
-  EXPECT_NEAR(cycles(Protocol::kLoose, Memory::Way::kWaits), annotated, 0.01 * annotated);
-  EXPECT_NEAR(cycles(Protocol::kApproximate, Memory::Way::kPhases), annotated, 0.01 * annotated);
+  const auto cycles = [](Protocol p, Ideal::Way way) { return static_cast<double>(with(p, way, 100).cycles); };
+  const double annotated = cycles(Protocol::kLoose, Ideal::Way::kAnnotates);
+  EXPECT_NEAR(cycles(Protocol::kLoose, Ideal::Way::kWaits), annotated, 0.01 * annotated);
+  EXPECT_NEAR(cycles(Protocol::kApproximate, Ideal::Way::kPhases), annotated, 0.01 * annotated);
 }
 
 TEST(Gpu, ASlowerMemoryTakesLonger) {
-  const auto cycles = [](double ns) { return with(Protocol::kLoose, Memory::Way::kAnnotates, ns).cycles; };
+  const auto cycles = [](double ns) { return with(Protocol::kLoose, Ideal::Way::kAnnotates, ns).cycles; };
   EXPECT_LT(cycles(50), cycles(500));
   EXPECT_LT(cycles(500), cycles(5000));
 }
@@ -180,7 +125,7 @@ TEST(Gpu, MistakesOfAMemoryAreNamed) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer does not know the stacks of SystemC's threads, which an exception leaves";
 #endif
-  const auto refusal = [](Protocol p, Memory::Way way) -> std::string {
+  const auto refusal = [](Protocol p, Ideal::Way way) -> std::string {
     try {
       with(p, way, 100);
     } catch (const std::runtime_error& e) {
@@ -188,17 +133,17 @@ TEST(Gpu, MistakesOfAMemoryAreNamed) {
     }
     return "is not refused";
   };
-  EXPECT_THAT(refusal(Protocol::kLoose, Memory::Way::kNever),
-              testing::AllOf(HasSubstr("gpu.dram: the request of address "), HasSubstr("is not answered within")));
-  EXPECT_THAT(refusal(Protocol::kLoose, Memory::Way::kRefuses),
-              HasSubstr("gpu.dram: the memory answers TLM_ADDRESS_ERROR_RESPONSE to address "));
-  EXPECT_THAT(refusal(Protocol::kBatch, Memory::Way::kRefuses), HasSubstr("gpu.dram: the memory answers"));
+  EXPECT_THAT(refusal(Protocol::kLoose, Ideal::Way::kNever),
+              testing::AllOf(HasSubstr("gpu.memory: the request of address "), HasSubstr("is not answered within")));
+  EXPECT_THAT(refusal(Protocol::kLoose, Ideal::Way::kRefuses),
+              HasSubstr("gpu.memory: the memory answers TLM_ADDRESS_ERROR_RESPONSE to address "));
+  EXPECT_THAT(refusal(Protocol::kBatch, Ideal::Way::kRefuses), HasSubstr("gpu.memory: the memory answers"));
 }
 
 TEST(Gpu, NamesItsSocketWhereThatIsUnbound) {
   const sim::SimulationContext context;
   Gpu gpu("gpu", "v100", program());
-  EXPECT_THAT(tests::elaboration_error(), HasSubstr("socket 'gpu.dram' is not bound"));
+  EXPECT_THAT(tests::elaboration_error(), HasSubstr("socket 'gpu.memory' is not bound"));
 }
 
 TEST(Gpu, SaysWhatIsWrongWithAProgram) {
@@ -209,14 +154,14 @@ TEST(Gpu, SaysWhatIsWrongWithAProgram) {
 
 // Two GPUs with a memory each, in one process at one time.
 TEST(Gpu, SeveralStandSideBySide) {
-  const std::int64_t once = with(Protocol::kLoose, Memory::Way::kAnnotates, 100).cycles;
+  const std::int64_t once = with(Protocol::kLoose, Ideal::Way::kAnnotates, 100).cycles;
   const sim::SimulationContext context;
   Gpu one("one", "v100", program(), {Protocol::kLoose, true, {}}),
       two("two", "v100", program(), {Protocol::kLoose, true, {}});
-  Memory first("first", Memory::Way::kAnnotates, sc_core::sc_time(100, sc_core::SC_NS)),
-      second("second", Memory::Way::kAnnotates, sc_core::sc_time(300, sc_core::SC_NS));
-  one.dram.bind(first.socket);
-  two.dram.bind(second.socket);
+  Ideal first("first", Ideal::Way::kAnnotates, sc_core::sc_time(100, sc_core::SC_NS)),
+      second("second", Ideal::Way::kAnnotates, sc_core::sc_time(300, sc_core::SC_NS));
+  one.memory.bind(first.socket);
+  two.memory.bind(second.socket);
   EXPECT_EQ(simulate(one).cycles, once);
   EXPECT_GT(two.report().cycles, once);
 }

@@ -100,7 +100,7 @@ TEST(Phases, ADelayOfTheEndOfARequestHoldsUpTheNext) {
     const sim::SimulationContext context;
     Gpu gpu("gpu", "v100", small_program(), {Protocol::kApproximate, true, {}});
     SlowPort memory("memory", way, takes);
-    gpu.dram.bind(memory.socket);
+    gpu.memory.bind(memory.socket);
     simulate(gpu);
     EXPECT_GT(memory.requests, 100) << static_cast<int>(way);
     EXPECT_EQ(memory.least, takes) << static_cast<int>(way);
