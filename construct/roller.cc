@@ -7,9 +7,9 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/detail/candidate_pool.h"
-#include "model/simt/detail/occupancy.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
+#include "model/simt/registers.h"
 
 namespace tilescope::construct {
 namespace {
@@ -220,7 +220,7 @@ class Construction {
     const Candidate& c = pool_[id];
     Judged j{id, kNever, 0};
     if (!fits(c.counts)) return j;
-    j.registers = model::held_registers(model::needs_of(c.counts), machine_);
+    j.registers = model::held_registers(c.counts, machine_);
     // Where nothing is reduced, threads that keep less compute the same and spill nothing.
     const tile::TileSpace& space = *c.program.space;
     const bool reduces = space.axes.size() > space.spatial;

@@ -103,6 +103,8 @@ std::int64_t registers_needed(const StageProgram& p, const Geometry& m) {
   return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
 }
 
+std::int64_t held_registers(const Counts& c, const Machine& m) { return held_registers(needs_of(c), m); }
+
 StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
   p.registers = held_registers(

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "model/simt/counts.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -17,6 +18,10 @@ std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 // Of those, what the sums of a thread take, and with them what it multiplies at a time in a kernel of lower/.
 std::int64_t registers_of_sums(const tile::StageProgram& p);
 std::int64_t registers_of_products(const tile::StageProgram& p, const Geometry& g);
+
+// What a program of these counts states for its compiler: the registers that it needs, and a tenth more where that costs
+// no resident block.
+std::int64_t held_registers(const Counts& c, const Machine& m);
 
 // The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
 tile::StageProgram held_to_registers(tile::StageProgram p, const Machine& m);
