@@ -2,6 +2,7 @@
 #include "model/simt/detail/core_time.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -106,14 +107,39 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
   writes_ = shared(writes);
 }
 
-double CoreTime::of(const Wave& w) const {
-  if (repeats_ == 1) return once(w, block_launch_cycles_);
+CoreTime::Planned CoreTime::plan(const Wave& w, Rounds& rounds) const {
+  Planned out;
+  if (repeats_ == 1) {
+    out.push_back(once(w, block_launch_cycles_, 1, rounds));
+    return out;
+  }
   const Wave first{w.blocks, w.share, w.first, false}, last{w.blocks, w.share, false, w.last};
-  const double between = repeats_ > 2 ? once({w.blocks, w.share, false, false}, 0) : 0;
-  return once(first, block_launch_cycles_) + (repeats_ - 2) * between + once(last, 0);
+  out.push_back(once(first, block_launch_cycles_, 1, rounds));
+  if (repeats_ > 2) out.push_back(once({w.blocks, w.share, false, false}, 0, repeats_ - 2, rounds));
+  out.push_back(once(last, 0, 1, rounds));
+  return out;
 }
 
-double CoreTime::once(const Wave& w, double block_launch_cycles) const {
+double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds, std::span<const double> solved) const {
+  const auto cycles_of_round = [&](std::size_t r) {
+    const PlannedRound& round = rounds[r];
+    return std::max(std::max(solved[r], round.core), round.alone);
+  };
+  double all = 0;
+  for (const Once& o : planned) {
+    double cycles = 0;
+    const auto step = [&] { return std::max(cycles_of_round(*o.step) / stages_, o.use); };
+    if (o.first)
+      cycles = cycles_of_round(*o.first) + (o.step ? (steps_ - 1) * step() : 0) + work_.sharing_latency_cycles +
+               o.stores_after;
+    else
+      cycles = steps_ * step() + o.stores_after;
+    all += o.times * cycles;
+  }
+  return all;
+}
+
+CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds) const {
   const double uneven = unevenness(w.blocks);
   const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
   const double store = work_.store.longest(machine_, uneven);
@@ -135,37 +161,38 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
   const Shared& beside = w.last ? reads_ : everything_;
   static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
-  base::FixedVector<double, kMaxResources> demand;
-  for (const double cycles : stations) demand.push_back(cycles);
-  for (const double cycles : beside) demand.push_back(cycles * w.share);
-  demand.push_back(w.last ? 0 : store / steps_);
+  std::array<double, kMaxResources> demand{};
+  std::size_t resources = 0;
+  for (const double cycles : stations) demand[resources++] = cycles;
+  for (const double cycles : beside) demand[resources++] = cycles * w.share;
+  demand[resources++] = w.last ? 0 : store / steps_;
   // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
   // behind all others.
   const double apart = work_.cached || work_.reads_kept ? 1 : warps_;
-  for (double& cycles : demand) cycles /= apart;
+  for (std::size_t r = 0; r < resources; ++r) demand[r] /= apart;
   const auto round = [&](double alone_cycles, int stages) {
     // Alone, it is at several resources at a time: its phases take as long as the busiest one in each.
     const double waiting = std::max(0.0, alone_cycles - core);
     const double together = (visits - core) / apart;
     const int customers = static_cast<int>(w.blocks * apart) * stages;
-    const double cycles = std::max(cycles_per_round({demand.begin(), demand.size()}, waiting - together, customers),
-                                   customers * core / apart);
-    return apart == 1 ? cycles : std::max(cycles, waiting + core / apart + core * (1 - 1 / apart) / steps_);
+    const double all_alone = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps_;
+    rounds.push_back({{demand, waiting - together, customers}, customers * core / apart, all_alone});
+    return rounds.size() - 1;
   };
-  const auto step = [&](double alone_cycles) {
-    return std::max(round(stages_ * alone_cycles, stages_) / stages_, use);
-  };
+  const auto step = [&](double alone_cycles) { return round(stages_ * alone_cycles, stages_); };
+  Once out{.times = times, .use = use};
   double longest_store = store;
   for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
-  const double stores_after = w.last ? w.blocks * longest_store : 0;
+  out.stores_after = w.last ? w.blocks * longest_store : 0;
   // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
-  // are not, so that others use what they leave idle meanwhile.
-  const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
+  // are not, so that others use what they leave idle meanwhile: others have what they need beside threads that share.
   if (w.first) {
-    const double first_step = round(alone + first_wait_cycles_, 1);
-    return first_step + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
+    out.first = round(alone + first_wait_cycles_, 1);
+    if (steps_ > 1) out.step = step(next);
+  } else {
+    out.step = step((block_launch_cycles + alone + (steps_ - 1) * next + work_.sharing_latency_cycles) / steps_);
   }
-  return steps_ * step((block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
+  return out;
 }
 
 double CoreTime::unevenness(double blocks) const {

@@ -2,6 +2,7 @@
 #include "model/simt/detail/kernel_time.h"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -179,49 +180,91 @@ KernelTime::KernelTime(std::span<const Counts> counts, const Machine& m, std::sp
   if (m.block_interval_us > 0) first_.busy_us.push_back(static_cast<double>(blocks_ - 1) * m.block_interval_us);
 }
 
-double KernelTime::cycles_of_wave(const Wave& wave) const {
-  return sum(stages(), [&](const StageCosts& c) { return c.core->of(wave); });
-}
+namespace {
+
+// The waves of a kernel, by their places in a list: the first one, those between, the last one. Of some the quickest
+// counts.
+struct Waves {
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+  Range first, last;
+  std::size_t middle = 0;
+  double count = 0;
+};
+using WaveList = boost::container::small_vector<Wave, 24>;
 
 // Full waves of so many blocks a core, then the last one with fewer: where it ends, the kernel ends.
-double KernelTime::cycles_of(double per_core) const {
-  const auto cores = static_cast<double>(m_.cores);
+Waves waves_of(double blocks, double per_core, double cores, WaveList& list) {
   const double at_a_time = per_core * cores;
-  const double full = std::floor(static_cast<double>(blocks_) / at_a_time);
-  const double rest = static_cast<double>(blocks_) - full * at_a_time;
+  const double full = std::floor(blocks / at_a_time), rest = blocks - full * at_a_time;
   const double last = std::ceil(rest / cores);
-  const double waves = full + (last > 0 ? 1 : 0);
-  // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
-  // what CoreTime sees of the overlap between blocks is that of one core alone.
-  const auto last_wave_cycles = [&](bool is_first) {
-    double cycles = std::numeric_limits<double>::infinity();
-    for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
-      cycles = std::min(cycles, cycles_of_wave({blocks, rest / (blocks * cores), is_first, true}));
-    return cycles;
+  Waves out;
+  out.count = full + (last > 0 ? 1 : 0);
+  const auto add = [&](bool is_first, bool is_last) {
+    Waves::Range range{list.size(), 0};
+    if (!is_last || last == 0) list.push_back({per_core, 1, is_first, is_last});
+    // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
+    // what CoreTime sees of the overlap between blocks is that of one core alone.
+    if (is_last && last > 0)
+      for (double n = last; n == last || n <= per_core; n *= 2) list.push_back({n, rest / (n * cores), is_first, true});
+    range.end = list.size();
+    return range;
   };
-  const auto wave_cycles = [&](bool is_first, bool is_last) {
-    return is_last && last > 0 ? last_wave_cycles(is_first) : cycles_of_wave({per_core, 1, is_first, is_last});
-  };
-  double cycles = wave_cycles(true, waves == 1);
-  if (waves > 2) cycles += (waves - 2) * wave_cycles(false, false);
-  if (waves > 1) cycles += wave_cycles(false, true);
-  return cycles;
+  out.first = add(true, out.count == 1);
+  if (out.count > 2) out.middle = add(false, false).begin;
+  if (out.count > 1) out.last = add(false, true);
+  return out;
 }
 
+double cycles_of(const Waves& waves, std::span<const double> cycles) {
+  const auto least = [&](const Waves::Range& r) {
+    return *std::min_element(cycles.begin() + static_cast<std::ptrdiff_t>(r.begin),
+                             cycles.begin() + static_cast<std::ptrdiff_t>(r.end));
+  };
+  double all = least(waves.first);
+  if (waves.count > 2) all += (waves.count - 2) * cycles[waves.middle];
+  if (waves.count > 1) all += least(waves.last);
+  return all;
+}
+
+// Adds what each wave takes of one stage.
+void add_cycles(const CoreTime& core, const WaveList& waves, std::span<double> cycles) {
+  CoreTime::Rounds rounds;
+  boost::container::small_vector<CoreTime::Planned, 24> planned;
+  for (const Wave& w : waves) planned.push_back(core.plan(w, rounds));
+  boost::container::small_vector<Round, 48> networks;
+  for (const CoreTime::PlannedRound& r : rounds) networks.push_back(r.network);
+  boost::container::small_vector<double, 48> solved(rounds.size());
+  solve({networks.data(), networks.size()}, {solved.data(), solved.size()});
+  for (std::size_t w = 0; w < waves.size(); ++w)
+    cycles[w] += core.cycles_of(planned[w], rounds, {solved.data(), solved.size()});
+}
+
+}  // namespace
+
 double KernelTime::elapsed_us() const {
+  const auto cores = static_cast<double>(m_.cores);
   // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
   // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
-  double cycles = std::numeric_limits<double>::infinity(), before = 0;
+  WaveList list;
+  base::FixedVector<Waves, 3> residencies;
+  double before = 0;
   for (const double part : {1.0, 0.75, 0.5}) {
     const double per_core = std::ceil(part * static_cast<double>(occupancy_.blocks_per_core));
-    if (per_core != before) cycles = std::min(cycles, cycles_of(per_core));
+    if (per_core != before) residencies.push_back(waves_of(static_cast<double>(blocks_), per_core, cores, list));
     before = per_core;
   }
-  const double us_per_cycle = 1e6 / m_.clock_hz, us = cycles * us_per_cycle;
-  if (m_.block_interval_us == 0) return us;
+  if (m_.block_interval_us > 0) list.push_back({1, 1 / cores, true, true});
+  boost::container::small_vector<double, 24> cycles(list.size(), 0.0);
+  for (const StageCosts& s : stages_) add_cycles(*s.core, list, {cycles.data(), cycles.size()});
+  double least = std::numeric_limits<double>::infinity();
+  for (const Waves& w : residencies) least = std::min(least, model::cycles_of(w, {cycles.data(), cycles.size()}));
+  const double us_per_cycle = 1e6 / m_.clock_hz;
   // The last block takes no less than it would with the chip to itself.
-  const double last_us = cycles_of_wave({1, 1 / static_cast<double>(m_.cores), true, true}) * us_per_cycle;
-  return std::max(us, first_.busy_us.back() + last_us);
+  if (m_.block_interval_us > 0)
+    return std::max(least * us_per_cycle, first_.busy_us.back() + cycles.back() * us_per_cycle);
+  return least * us_per_cycle;
 }
 
 double KernelTime::least_us() const {

@@ -7,6 +7,7 @@
 // A block is a customer that visits every resource once per step and waits in between; resources serve one at a time.
 // Between one block (the sum of all its times) and many (the busiest resource) nothing is fitted.
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -20,6 +21,16 @@ namespace tilescope::model {
 // demands; customers may be any number above 0.
 inline constexpr std::size_t kMaxResources = 10;
 double cycles_per_round(std::span<const double> demand, double waiting, int customers);
+
+// The same question, to be answered with others.
+struct Round {
+  std::array<double, kMaxResources> demand{};
+  double waiting = 0;
+  int customers = 0;
+};
+// The cycles of each, to the last bit as cycles_per_round has them: several networks at a time, in the lanes of one
+// vector, on any machine alike.
+void solve(std::span<const Round> rounds, std::span<double> cycles);
 
 // What begins when all before it has ended: a kernel.
 struct Part {

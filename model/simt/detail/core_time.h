@@ -2,7 +2,13 @@
 #pragma once
 // Times of a core that runs waves of blocks: of one stage of their kernel.
 
+#include <boost/container/small_vector.hpp>
+#include <cstddef>
+#include <optional>
+#include <span>
+
 #include "base/fixed_vector.h"
+#include "model/common/detail/overlap.h"
 #include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
@@ -27,12 +33,26 @@ class CoreTime {
  public:
   CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
-  // Cycles until the blocks of a wave are done. What they do several times they begin anew each time; the wave is the
-  // first one only in the first of them, and the last one in the last.
-  double of(const Wave& w) const;
+  // What a wave asks of the queueing network, so that many waves' questions are answered together; how long an answer
+  // lasts at least: the busiest of a core's resources, and a round for which nothing else is there.
+  struct PlannedRound {
+    Round network;
+    double core = 0, alone = 0;
+  };
+  using Rounds = boost::container::small_vector<PlannedRound, 48>;
+  // A wave's rounds, as places among these: of its first step, and of any other. What it does several times it begins
+  // anew each time; the wave is the first one only in the first of them, and the last one in the last.
+  struct Once {
+    std::optional<std::size_t> first = {}, step = {};
+    double times = 1, use = 0, stores_after = 0;
+  };
+  using Planned = base::FixedVector<Once, 3>;
+  Planned plan(const Wave& w, Rounds& rounds) const;
+  // Cycles until the blocks of the wave are done, from the answers to all rounds.
+  double cycles_of(const Planned& planned, const Rounds& rounds, std::span<const double> solved) const;
 
  private:
-  double once(const Wave& w, double block_launch_cycles) const;
+  Once once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds) const;
   // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
   double unevenness(double blocks) const;
 

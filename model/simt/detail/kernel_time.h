@@ -72,8 +72,6 @@ class KernelTime {
   std::optional<Part> second() const;
 
  private:
-  double cycles_of_wave(const Wave& wave) const;
-  double cycles_of(double blocks_per_core) const;
   double elapsed_us() const;
 
   const Machine& m_;

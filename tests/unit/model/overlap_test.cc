@@ -4,6 +4,7 @@
 #include "model/common/detail/overlap.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace tilescope::model {
 namespace {
@@ -23,6 +24,21 @@ TEST(CyclesPerRound, OfEqualResourcesGrowByOneServiceACustomer) {
 
 TEST(CyclesPerRound, ComeNearTheBusiestResourcesWithManyCustomers) {
   EXPECT_NEAR(cycles_per_round(std::vector<double>{10, 5, 2}, 100, 200) / 200, 10, 1e-6);
+}
+
+// Networks that are solved side by side have the answers that each has alone, to the last bit.
+RC_GTEST_PROP(Networks, SideBySideAreSolvedAsAlone, ()) {
+  const auto any_real = [](double most) { return most * static_cast<double>(*rc::gen::inRange(0, 1000)) / 999; };
+  std::vector<Round> rounds(static_cast<std::size_t>(*rc::gen::inRange(1, 40)));
+  for (Round& r : rounds) {
+    for (double& demand : r.demand) demand = *rc::gen::inRange(0, 3) == 0 ? 0 : any_real(500);
+    r.waiting = any_real(2000) - any_real(1000);
+    r.customers = *rc::gen::inRange(0, 70);
+  }
+  std::vector<double> cycles(rounds.size(), -1);
+  solve(rounds, cycles);
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    RC_ASSERT(cycles[i] == cycles_per_round(rounds[i].demand, rounds[i].waiting, rounds[i].customers));
 }
 
 }  // namespace
