@@ -12,6 +12,7 @@
 #include "construct/detail/shared_reductions.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/staging.h"
 
 namespace tilescope::construct {
 namespace {
@@ -291,9 +292,8 @@ CandidatePool::Id CandidatePool::add(StageProgram p) {
   const auto id = static_cast<Id>(candidates_.size());
   Candidate& c = candidates_.emplace_back();
   c.program = std::move(p);
-  model::CountsRoom room;
-  c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, room, &known_);
-  arena_bytes_ += model::keep_in(c.counts, arena_);
+  c.threads = c.program.threads_with_producers(counted_by_.warp);
+  c.scratchpad = tile::staging_of(c.program, counted_by_.engines).bytes;
   // The space's place in memory tells its programs from those of others, of which none goes before the pool.
   const tile::StageProgram& own = c.program;
   std::vector<std::int64_t> tiles = {0, reinterpret_cast<std::intptr_t>(own.space.get())}, size = {1, tiles[1]};
@@ -301,11 +301,21 @@ CandidatePool::Id CandidatePool::add(StageProgram p) {
   tiles.insert(tiles.end(), own.thread.begin(), own.thread.end());
   tiles.insert(tiles.end(), own.reduction_threads.begin(), own.reduction_threads.end());
   size.insert(size.end(), own.thread.begin(), own.thread.end());
-  size.push_back(c.counts.threads);
+  size.push_back(own.threads());
   c.tiles = class_of(std::move(tiles));
   c.size = class_of(std::move(size));
   by_hash_.emplace(hash, id);
   return id;
+}
+
+const model::Counts& CandidatePool::counts(Id id) {
+  Candidate& c = candidates_[id];
+  if (!c.counts) {
+    model::CountsRoom room;
+    c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, room, &known_);
+    arena_bytes_ += model::keep_in(*c.counts, arena_);
+  }
+  return *c.counts;
 }
 
 std::size_t CandidatePool::bytes() const {

@@ -208,26 +208,27 @@ class Construction {
   }
 
   // As tile::fits says of a program that does not state its registers yet.
-  bool fits(const model::Counts& c) const {
-    return c.launched_threads <= arch_.core.max_block_threads && c.scratchpad.n <= scratchpad_bytes_;
+  bool fits(const Candidate& c) const {
+    return c.threads <= arch_.core.max_block_threads && c.scratchpad.n <= scratchpad_bytes_;
   }
 
   // The program, with its rows as they are where it does not fit with them placed.
-  Id fitting(Id id) { return fits(pool_[id].counts) ? id : pool_.with_plain_rows(id); }
+  Id fitting(Id id) { return fits(pool_[id]) ? id : pool_.with_plain_rows(id); }
 
   // Its time; never where it does not fit, the cost model cannot tell, or it takes no less than the limit.
   Judged judged(Id id, double limit_us) const {
     const Candidate& c = pool_[id];
     Judged j{id, kNever, 0};
-    if (!fits(c.counts)) return j;
-    j.registers = model::held_registers(c.counts, machine_);
+    if (!fits(c)) return j;
+    const model::Counts& counts = pool_.counts(id);
+    j.registers = model::held_registers(counts, machine_);
     // Where nothing is reduced, threads that keep less compute the same and spill nothing.
     const tile::TileSpace& space = *c.program.space;
     const bool reduces = space.axes.size() > space.spatial;
-    if (!reduces && c.counts.registers_needed > machine_.registers_per_thread) return j;
+    if (!reduces && counts.registers_needed > machine_.registers_per_thread) return j;
     // As tile::holds_registers.
-    if (j.registers > arch::max_registers(arch_, c.counts.launched_threads)) return j;
-    if (reduces && c.counts.registers_of_sums > j.registers) return j;
+    if (j.registers > arch::max_registers(arch_, c.threads)) return j;
+    if (reduces && counts.registers_of_sums > j.registers) return j;
     j.us = judge_(c, j.registers, limit_us);
     return j;
   }
@@ -270,7 +271,7 @@ std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSp
                            const Restrictions& given, CandidatePools* pools) {
   const model::Machine machine = model::make_machine(a);
   const Judge by_model = [&](const Candidate& c, std::int64_t registers, double limit_us) {
-    return model::time_below(limit_us, c.counts, registers, machine).value_or(kNever);
+    return model::time_below(limit_us, *c.counts, registers, machine).value_or(kNever);
   };
   return constructed(one_stage, a, machine, by_model, keep, given, pools);
 }

@@ -32,8 +32,10 @@ struct Seed {
 };
 
 struct Candidate {
-  tile::StageProgram program;  // states some registers; how many is for each chip to say
-  model::Counts counts;        // of the program
+  tile::StageProgram program;           // states some registers; how many is for each chip to say
+  std::int64_t threads = 0;             // of a block, producers among them
+  base::Bytes scratchpad;               // of a block
+  std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
   // Numbers that programs share whose tiles and sharing are the same, and whose threads keep as much and are as many.
   std::uint32_t tiles = 0, size = 0;
 };
@@ -63,6 +65,8 @@ class CandidatePool {
 
   const std::vector<Seed>& seeds() const { return seeds_; }
   const Candidate& operator[](Id id) const { return candidates_[id]; }
+  // What a candidate does; counted where it was not yet.
+  const model::Counts& counts(Id id);
 
   // The tiles of a seed under such limits, in the order in which they were found.
   Tiles& tiles(std::size_t seed, const GrowthLimits& limits);

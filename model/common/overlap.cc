@@ -39,7 +39,7 @@ double cycles_per_round(std::span<const double> demand, double waiting, int cust
 namespace {
 
 // Networks side by side, lane by lane; the compiler makes vectors of the inner loops.
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 16;
 using Lanes = std::array<double, kLanes>;
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many programs a second the model cost models on one core, beside the simplest cost model there is, and how long
-// constructing a suite takes. The programs are those that construction finds for the suite `roller` on v100.
+// How many programs a second the model cost models on one core, whole and by halves, beside the simplest cost model
+// there is, and how long constructing a suite takes, on one chip and on many. The programs are those that construction
+// finds for the suite `roller` on v100.
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "construct/candidate_pools.h"
 #include "construct/roller.h"
 #include "expr/suites.h"
 #include "model/simt/estimate.h"
@@ -58,6 +61,39 @@ void EstimateStage(benchmark::State& state) {
 }
 BENCHMARK(EstimateStage)->Unit(benchmark::kMillisecond);
 
+// What a program does, and what that takes, one without the other.
+struct Counted {
+  std::deque<model::CountsRoom> rooms;
+  std::vector<model::Counts> counts;
+
+  explicit Counted(const Workload& w) {
+    for (const tile::StageProgram& p : w.programs)
+      counts.push_back(model::count(p, model::alone(p, w.machine.engines), w.machine, rooms.emplace_back()));
+  }
+};
+
+void CountOnly(benchmark::State& state) {
+  const Workload& w = workload();
+  for (auto _ : state)
+    for (const tile::StageProgram& p : w.programs) {
+      model::CountsRoom room;
+      benchmark::DoNotOptimize(model::count(p, model::alone(p, w.machine.engines), w.machine, room));
+    }
+  per_program(state);
+}
+BENCHMARK(CountOnly)->Unit(benchmark::kMillisecond);
+
+void RateOnly(benchmark::State& state) {
+  const Workload& w = workload();
+  static const Counted kCounted(w);
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  for (auto _ : state)
+    for (const model::Counts& c : kCounted.counts)
+      benchmark::DoNotOptimize(model::time_below(kNoLimit, c, 0, w.machine));
+  per_program(state);
+}
+BENCHMARK(RateOnly)->Unit(benchmark::kMillisecond);
+
 // The baseline: operations at the peak, or compulsory bytes at DRAM's rate, whichever is longer. Knows nothing of
 // tiles.
 double roofline_us(const tile::StageProgram& p, const model::Machine& m, const model::Arithmetic& arithmetic) {
@@ -86,5 +122,20 @@ void ConstructSuite(benchmark::State& state) {
   state.counters["programs"] = static_cast<double>(w.programs.size());
 }
 BENCHMARK(ConstructSuite)->Unit(benchmark::kMillisecond);
+
+// The same suite on one chip after another that differ in cores alone, whose programs are made once.
+void ConstructSuiteOnManyChips(benchmark::State& state) {
+  const Workload& w = workload();
+  construct::CandidatePools pools(std::size_t{4} << 30);
+  std::int64_t cores = w.chip.core.count;
+  for (auto _ : state) {
+    arch::ArchSpec chip = w.chip;
+    chip.core.count = cores = 40 + (cores + 9) % 80;
+    for (const expr::Expression& e : w.operators)
+      benchmark::DoNotOptimize(construct::roller(e, chip, kKeep, {}, &pools));
+  }
+  state.counters["operators"] = static_cast<double>(w.operators.size());
+}
+BENCHMARK(ConstructSuiteOnManyChips)->Unit(benchmark::kMillisecond)->Iterations(20);
 
 }  // namespace
