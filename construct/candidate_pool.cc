@@ -90,22 +90,52 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   return tile::with_micro_kernel(std::move(p), seed.kernel, limits.max_access);
 }
 
+class Hash {
+ public:
+  explicit Hash(const StageProgram& p) : value_(reinterpret_cast<std::uintptr_t>(p.space.get())) {}
+  void add(auto... words) {
+    ((value_ = (value_ ^ static_cast<std::uint64_t>(words)) * 0x9e3779b97f4a7c15U, value_ ^= value_ >> 32), ...);
+  }
+  std::size_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_;
+};
+
+std::size_t hash_of_tiles(const StageProgram& p) {
+  Hash hash(p);
+  for (std::size_t a = 0; a < p.block.size(); ++a) hash.add(p.block[a], p.thread[a], p.reduction_threads[a]);
+  return hash.value();
+}
+
+std::size_t hash_of_size(const StageProgram& p) {
+  Hash hash(p);
+  for (const std::int64_t extent : p.thread) hash.add(extent);
+  hash.add(p.threads());
+  return hash.value();
+}
+
 std::size_t hash_of(const StageProgram& p) {
-  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(p.space.get());
-  const auto add = [&](auto... words) {
-    ((hash = (hash ^ static_cast<std::uint64_t>(words)) * 0x9e3779b97f4a7c15U, hash ^= hash >> 32), ...);
-  };
-  for (std::size_t a = 0; a < p.block.size(); ++a) add(p.block[a], p.thread[a], p.split[a], p.reduction_threads[a]);
-  for (const tile::AxisMapping& m : p.mapping) add(m.vthread, m.threads, m.per_thread);
-  for (const tile::OperandPlan& o : p.operands) add(o.cached, o.padding, o.vector, o.rotate, o.box);
-  add(p.num_stages, p.unroll, p.group_m, p.block_order);
-  return hash;
+  Hash hash(p);
+  hash.add(hash_of_tiles(p));
+  for (const std::int64_t parts : p.split) hash.add(parts);
+  for (const tile::AxisMapping& m : p.mapping) hash.add(m.vthread, m.threads, m.per_thread);
+  for (const tile::OperandPlan& o : p.operands) hash.add(o.cached, o.padding, o.vector, o.rotate, o.box);
+  hash.add(p.num_stages, p.unroll, p.group_m, p.block_order);
+  return hash.value();
+}
+
+bool same_tiles(const StageProgram& p, const StageProgram& q) {
+  return p.space == q.space && p.block == q.block && p.thread == q.thread && p.reduction_threads == q.reduction_threads;
+}
+
+bool same_size(const StageProgram& p, const StageProgram& q) {
+  return p.space == q.space && p.thread == q.thread && p.threads() == q.threads();
 }
 
 bool same(const StageProgram& p, const StageProgram& q) {
-  return p.space == q.space && p.block == q.block && p.thread == q.thread && p.split == q.split &&
-         p.reduction_order == q.reduction_order && p.mapping == q.mapping && p.thread_order == q.thread_order &&
-         p.reduction_threads == q.reduction_threads && p.operands == q.operands && p.unroll == q.unroll &&
+  return same_tiles(p, q) && p.split == q.split && p.reduction_order == q.reduction_order && p.mapping == q.mapping &&
+         p.thread_order == q.thread_order && p.operands == q.operands && p.unroll == q.unroll &&
          p.num_stages == q.num_stages && p.block_order == q.block_order && p.group_m == q.group_m &&
          p.micro_kernel == q.micro_kernel;
 }
@@ -278,8 +308,13 @@ const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits&
 
 // --- candidates
 
-std::uint32_t CandidatePool::class_of(std::vector<std::int64_t> words) {
-  return classes_.try_emplace(std::move(words), static_cast<std::uint32_t>(classes_.size())).first->second;
+template <class Same>
+CandidatePool::Id CandidatePool::first_of(ByHash& known, std::size_t hash, Id id, const Same& same) {
+  const auto [begin, end] = known.equal_range(hash);
+  for (auto k = begin; k != end; ++k)
+    if (same(candidates_[k->second].program, candidates_[id].program)) return k->second;
+  known.emplace(hash, id);
+  return id;
 }
 
 CandidatePool::Id CandidatePool::add(StageProgram p) {
@@ -294,16 +329,8 @@ CandidatePool::Id CandidatePool::add(StageProgram p) {
   c.program = std::move(p);
   c.threads = c.program.threads_with_producers(counted_by_.warp);
   c.scratchpad = tile::staging_of(c.program, counted_by_.engines).bytes;
-  // The space's place in memory tells its programs from those of others, of which none goes before the pool.
-  const tile::StageProgram& own = c.program;
-  std::vector<std::int64_t> tiles = {0, reinterpret_cast<std::intptr_t>(own.space.get())}, size = {1, tiles[1]};
-  tiles.insert(tiles.end(), own.block.begin(), own.block.end());
-  tiles.insert(tiles.end(), own.thread.begin(), own.thread.end());
-  tiles.insert(tiles.end(), own.reduction_threads.begin(), own.reduction_threads.end());
-  size.insert(size.end(), own.thread.begin(), own.thread.end());
-  size.push_back(own.threads());
-  c.tiles = class_of(std::move(tiles));
-  c.size = class_of(std::move(size));
+  c.tiles = first_of(by_tiles_, hash_of_tiles(c.program), id, same_tiles);
+  c.size = first_of(by_size_, hash_of_size(c.program), id, same_size);
   by_hash_.emplace(hash, id);
   return id;
 }

@@ -36,7 +36,7 @@ struct Candidate {
   std::int64_t threads = 0;             // of a block, producers among them
   base::Bytes scratchpad;               // of a block
   std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
-  // Numbers that programs share whose tiles and sharing are the same, and whose threads keep as much and are as many.
+  // The first candidate with the same tiles and sharing, and the first one whose threads keep as much and are as many.
   std::uint32_t tiles = 0, size = 0;
 };
 
@@ -94,7 +94,10 @@ class CandidatePool {
                  double epsilon, AxisChoices& choices, Tiles& out);
   std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
                                     const tile::Extents& step) const;
-  std::uint32_t class_of(std::vector<std::int64_t> words);
+  using ByHash = std::unordered_multimap<std::size_t, Id>;
+  // The candidate of that hash that is the same, or `id` itself, which is added then.
+  template <class Same>
+  Id first_of(ByHash& known, std::size_t hash, Id id, const Same& same);
 
   const expr::Expression stage_;
   const arch::ArchSpec geometry_;  // neutral
@@ -107,8 +110,7 @@ class CandidatePool {
 
   std::pmr::monotonic_buffer_resource arena_;
   std::deque<Candidate> candidates_;
-  std::unordered_multimap<std::size_t, Id> by_hash_;
-  std::map<std::vector<std::int64_t>, std::uint32_t> classes_;
+  ByHash by_hash_, by_tiles_, by_size_;
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
