@@ -14,7 +14,7 @@
 #include "platform/detail/chip.h"
 #include "platform/detail/payload.h"
 #include "sim/cache_hierarchy.h"
-#include "sim/cycles_of_time.h"
+#include "sim/ticks_of_time.h"
 
 namespace tilescope::systemc {
 namespace {
@@ -37,7 +37,7 @@ struct Asked {
   Cycle done = 0;
 };
 
-struct PortResponse : Response {
+struct PortResponse : Response<Cycle> {
   int port = 0;
 };
 
@@ -52,9 +52,9 @@ struct Waiting {
 
 // Of one initiator.
 struct Port {
-  std::deque<Response> due;  // behind one that is not ended
-  bool responding = false;   // the initiator has not ended its response
-  sc_core::sc_time free;     // the next response does not begin before
+  std::deque<Response<Cycle>> due;  // behind one that is not ended
+  bool responding = false;          // the initiator has not ended its response
+  sc_core::sc_time free;            // the next response does not begin before
 };
 
 arch::ArchSpec chip_with_caches(const std::string& name, const std::vector<std::string>& overrides) {
@@ -73,7 +73,7 @@ arch::ArchSpec chip_with_caches(const std::string& name, const std::vector<std::
 
 struct CacheTarget::Parts {
   base::Hertz clock;
-  sim::CyclesOfTime time;
+  sim::TicksOfTime<sim::Cycle> time;
   sim::CacheHierarchy caches;
   std::vector<Asked> asked;
   std::vector<int> free;  // places of them
@@ -169,8 +169,8 @@ struct CacheTarget::Parts {
       if (!has(r.core)) return tlm::TLM_GENERIC_ERROR_RESPONSE;
     }
     for (const Batch::Request& r : batch.requests)
-      ask({.by = Asked::By::kBatch, .id = r.id}, r.core, r.address, r.bytes, r.write, time.cycle_from(r.at));
-    advance(time.cycle_from(batch.until));
+      ask({.by = Asked::By::kBatch, .id = r.id}, r.core, r.address, r.bytes, r.write, time.tick_from(r.at));
+    advance(time.tick_from(batch.until));
     batch.answers.insert(batch.answers.end(), answers.begin(), answers.end());
     answers.clear();
     return tlm::TLM_OK_RESPONSE;
@@ -226,7 +226,7 @@ void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_co
   payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
   if (why) return;
   const sc_core::sc_time& now = sc_core::sc_time_stamp();
-  const Cycle at = p.time.cycle_from(now + delay);
+  const Cycle at = p.time.tick_from(now + delay);
   p.advance(at);
   const int place =
       p.ask({.by = Asked::By::kLoose}, core, payload.get_address(), payload.get_data_length(), payload.is_write(), at);
@@ -257,7 +257,7 @@ tlm::tlm_sync_enum CacheTarget::nb_transport_fw(int port, tlm::tlm_generic_paylo
   if (payload.has_mm()) payload.acquire();
   p.advance(p.time.now());
   p.ask({.by = Asked::By::kApproximate, .payload = &payload, .port = port}, core, payload.get_address(),
-        payload.get_data_length(), payload.is_write(), p.time.cycle_from(sc_core::sc_time_stamp() + delay));
+        payload.get_data_length(), payload.is_write(), p.time.tick_from(sc_core::sc_time_stamp() + delay));
   p.notify();
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;

@@ -67,7 +67,7 @@ void MemoryPort::require_ok(const tlm::tlm_generic_payload& payload) {
 
 void MemoryPort::take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at) {
   require_ok(payload);
-  answers_.push_back({id, time_.cycle_from(at)});
+  answers_.push_back({id, time_.tick_from(at)});
 }
 
 void MemoryPort::request(std::span<const sim::ForeignRequest> requests) {
@@ -115,8 +115,7 @@ void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& ans
     throw sim::SimError(fmt::format("{}: the memory answers {} to a Batch; Protocol::kLoose or kApproximate would do",
                                     socket_.name(), turn_.get_response_string()));
   batch_.requests.clear();
-  for (const Batch::Answer& a : batch_.answers)
-    answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit, a.merges});
+  for (const Batch::Answer& a : batch_.answers) answers.push_back({a.id, time_.tick_from(a.done), a.row_hit, a.merges});
   batch_.answers.clear();
 }
 

@@ -51,7 +51,7 @@ class CacheReplay {
 
   CacheTraceResult result(bool from_arrival) const {
     CacheTraceResult r;
-    std::vector<Clock> latencies;
+    std::vector<std::int64_t> latencies;
     for (const CacheReply& reply : done_) {
       const auto ticket = static_cast<std::size_t>(reply.ticket);
       r.cycles = std::max(r.cycles, reply.at);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "include/tilescope/systemc.h"
-#include "sim/cycles_of_time.h"
 #include "sim/memory/foreign_dram.h"
+#include "sim/ticks_of_time.h"
 
 namespace tilescope::systemc {
 
@@ -62,7 +62,7 @@ class MemoryPort {
 
   tlm_utils::simple_initiator_socket<Gpu>& socket_;
   Protocol protocol_;
-  sim::CyclesOfTime time_;
+  sim::TicksOfTime<sim::Clock> time_;
   std::vector<unsigned char> data_;  // that reads and writes share: no one looks at it
   PayloadPool pool_;
   tlm::tlm_generic_payload turn_;  // extended by the batch

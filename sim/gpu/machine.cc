@@ -86,12 +86,10 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   m.write_backlog = dram->write_backlog.value_or(0);
   m.burst_bytes = arch::transaction_of(*dram).n;
   m.write_granule = dram->write_granule.value_or(base::Bytes{0}).n;
-  const Rate clock = rate_in_core_cycles(chip, *dram, 1);
-  m.clock_per = clock.units;
-  m.cycles_per = clock.cycles;
+  m.clocks = ClockRatio(dram->clock, chip.clock);
   if (hierarchy.device_caches.empty()) {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
-    m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.clocks_per_burst()};
+    m.slice_rate = {m.burst_bytes * m.clocks.clocks(), m.clocks.cycles() * m.dram.clocks_per_burst().count()};
     m.slices = dram->channels;
   } else {
     read_first_cache(chip, *hierarchy.device_caches[0], m);

@@ -10,7 +10,7 @@ namespace {
 // The two activation windows (tFAW, t32AW), as JEDEC defines them.
 constexpr std::size_t kActivates = 4, kManyActivates = 32;
 
-constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
+constexpr Clock kLongAgo = Clock::min() / 2;
 
 }  // namespace
 
@@ -36,8 +36,8 @@ DramChannel::DramChannel(const DramSpec& spec)
   }
   for (Group& g : groups_) g.asked.fill(kNever);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
-    const Clock turn = static_cast<Clock>(r) % spec.ranks + 1;
-    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * turn / spec.ranks : kNever;
+    const std::int64_t turn = static_cast<std::int64_t>(r) % spec.ranks + 1;
+    ranks_[r].refresh = spec.t.refi > 0_nck ? spec.t.refi * turn / spec.ranks : kNever;
     ranks_[r].activates.assign(kManyActivates, kLongAgo);
   }
 }
@@ -223,7 +223,7 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   const auto window = [&](std::size_t activates, Clock clocks) {
     const Clock first = rank.activates[(rank.activated - activates) % kManyActivates];
     Clock& next = rank.earliest[number(DramCommand::kActivate)];
-    if (clocks > 0) next = std::max(next, first + clocks);
+    if (clocks > 0_nck) next = std::max(next, first + clocks);
   };
   window(kActivates, spec_.t.faw);
   window(kManyActivates, spec_.t.aw32);
@@ -284,7 +284,7 @@ DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
 // Whether the oldest at a bank has waited too long for others that find their row open.
 bool DramChannel::starves(const Bank& bank) {
   const Clock since = pending_[bank.queue[0].place].request.arrival;
-  if (spec_.max_age == DramSpec::kNoBound) return false;
+  if (spec_.max_age == Clock::max()) return false;
   const Clock last = since + spec_.max_age;
   if (now_ > last) return true;
   starves_ = std::min(starves_, last);
@@ -431,7 +431,7 @@ void DramChannel::run(Clock until, std::vector<DramServed>& served) {
     if (take_in(served) || refreshed) plan(now_);
     if (const Issued issued = issue_what_is_due(served); issued.any) {
       if (issued.left) take_in(served);
-      plan(now_ + 1);
+      plan(now_ + 1_nck);
     }
     const bool rests = queued_[false] + queued_[true] + reads_.size() == 0 && !writes_.empty();
     next_ = std::min({column_, row_, next_arrival(), rests ? last_command_ + spec_.write_idle : kNever});

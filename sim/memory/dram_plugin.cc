@@ -70,18 +70,19 @@ class Plugin final : public ForeignMemory {
     requests_.clear();
     for (const ForeignRequest& r : requests)
       requests_.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
-                           static_cast<std::uint8_t>(r.write), static_cast<std::uint8_t>(r.partial), r.arrival});
+                           static_cast<std::uint8_t>(r.write), static_cast<std::uint8_t>(r.partial),
+                           r.arrival.count()});
     request_(memory_, requests_.data(), requests_.size());
   }
 
   // One more than can be right, so that an answer that comes twice is seen.
   void advance(Clock until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
     answers_.resize(open + 1);
-    const std::size_t count = advance_(memory_, until, answers_.data(), answers_.size());
+    const std::size_t count = advance_(memory_, until.count(), answers_.data(), answers_.size());
     if (count > answers_.size())
       library_.refuse(fmt::format("says that it gave {} answers where there was room for {}", count, answers_.size()));
     for (std::size_t i = 0; i < count; ++i)
-      answers.push_back({answers_[i].id, answers_[i].done, answers_[i].row_hit != 0});
+      answers.push_back({answers_[i].id, Clock(answers_[i].done), answers_[i].row_hit != 0});
   }
 
  private:

@@ -88,7 +88,7 @@ void ForeignDram::run(Clock until, std::vector<DramServed>& served) {
   until_ = until;
   if (unanswered_ > 0 && until - answered_ > kPatience)
     refuse(fmt::format("the request of address {:#x}, which arrived at clock {}, is not answered within {} clocks",
-                       open_.front().address, open_.front().arrival, kPatience));
+                       open_.front().address, open_.front().arrival.count(), kPatience.count()));
 }
 
 void ForeignDram::take(const ForeignAnswer& answer, std::vector<DramServed>& served) {
@@ -99,10 +99,10 @@ void ForeignDram::take(const ForeignAnswer& answer, std::vector<DramServed>& ser
   Open& open = open_[number];
   if (answer.done < (answers_late() ? open.arrival : std::max(open.arrival, until_)))
     refuse(fmt::format("answers in the past: request {}, which arrived at clock {}, is done at {}, and {} is over",
-                       answer.id, open.arrival, answer.done, until_));
+                       answer.id, open.arrival.count(), answer.done.count(), until_.count()));
   if (answer.done - std::max(open.arrival, until_) > kPatience)
     refuse(fmt::format("answers request {} at clock {}, more than {} clocks after it arrived at {}", answer.id,
-                       answer.done, kPatience, open.arrival));
+                       answer.done.count(), kPatience.count(), open.arrival.count()));
   if (answer.merges) return take_read(open, answer, served);
   open.answered = true;
   --unanswered_;

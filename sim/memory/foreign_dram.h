@@ -20,14 +20,14 @@ struct ForeignRequest {
   std::int64_t address = 0, bytes = 0;  // multiples of a burst
   bool write = false;
   bool partial = false;  // a write of a part of what is written whole
-  Clock arrival = 0;     // not before the `until` of the last advance
+  Clock arrival{};       // not before the `until` of the last advance
   // A piece of one request of the caches, of which the one before is another: our channels serve them as one.
   bool continues = false;
 };
 
 struct ForeignAnswer {
   std::uint64_t id = 0;
-  Clock done = 0;
+  Clock done{};
   bool row_hit = false;
   bool merges = false;  // the read of a partial write, which is answered once more when it is written
 };
@@ -46,7 +46,7 @@ class ForeignDram final : public DramModel {
  public:
   // A request that is under way for so many clocks, while nothing is answered, is never answered; nor is one whose
   // answer lies further ahead than that.
-  static constexpr Clock kPatience = 1'000'000;
+  static constexpr Clock kPatience = 1'000'000_nck;
 
   // `name` begins what is said of its mistakes: a file's place, a socket's name. So many of the channels, as the chip's
   // file has it, share a controller.
@@ -78,7 +78,7 @@ class ForeignDram final : public DramModel {
   struct Open {
     std::size_t access = 0;
     std::int64_t address = 0;
-    Clock arrival = 0;
+    Clock arrival{};
     bool answered = false;
     bool partial = false;  // and its read is not told
   };
@@ -99,8 +99,8 @@ class ForeignDram final : public DramModel {
   std::vector<ForeignRequest> unsent_;
   std::vector<ForeignAnswer> answers_;
   std::vector<std::int64_t> waiting_writes_;  // by controller
-  Clock until_ = 0;                           // of the last advance
-  Clock answered_ = 0;                        // when it last answered, or had nothing to answer
+  Clock until_{};                             // of the last advance
+  Clock answered_{};                          // when it last answered, or had nothing to answer
 };
 
 }  // namespace tilescope::sim

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/memory/clock_ratio.h"
 #include "sim/memory/detail/address_map.h"
 #include "sim/memory/detail/bounds_of_slices.h"
 #include "sim/memory/detail/chains.h"
@@ -70,7 +71,7 @@ struct MemorySpec {
   std::int64_t burst_bytes = 1;
   std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
   std::int64_t write_granule = 0;                   // bytes that the DRAM writes whole; 0: parts cost nothing
-  std::int64_t clock_per = 1, cycles_per = 1;       // that many DRAM clocks in that many core cycles
+  ClockRatio clocks;                                // of the DRAM to the cores'
   DramFactory dram_model;                           // a user's DRAM; channels of `dram` where empty
 };
 
@@ -225,13 +226,11 @@ class DeviceMemory {
   // Likewise, or keeps a clean victim.
   bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
   void finish(const DramServed& s, std::vector<MemoryReply>& replies);
-  Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
-  Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
   std::int64_t bytes_of(std::uint32_t sectors) const;
   void expect(const DramServed& s) const;
   void expect_now(const DramServed& s) const;
   void note_next(Clock due) {
-    if (due != DramModel::kNever) next_ = std::min(next_, cycle_at(due));
+    if (due != DramModel::kNever) next_ = std::min(next_, spec_.clocks.cycle_at(due));
   }
   void show_channel(std::size_t channel, DramLog& log);
 

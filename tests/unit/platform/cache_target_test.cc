@@ -14,7 +14,7 @@
 
 #include "arch/hierarchy.h"
 #include "sim/cache_trace.h"
-#include "sim/cycles_of_time.h"
+#include "sim/ticks_of_time.h"
 #include "tests/support/build.h"
 #include "tests/unit/platform/alone.h"
 
@@ -135,7 +135,7 @@ class Player : public sc_core::sc_module {
   }
 
   Ports& ports_;
-  sim::CyclesOfTime time_;
+  sim::TicksOfTime<sim::Cycle> time_;
   std::deque<tlm::tlm_generic_payload> payloads_;
   std::size_t cores_;
   std::deque<FromCore> from_;
@@ -146,7 +146,7 @@ class Player : public sc_core::sc_module {
 
 // In batches: all at once where nothing waits for an answer, else cycle by cycle.
 void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socket& socket) {
-  const sim::CyclesOfTime time(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())});
+  const sim::TicksOfTime<sim::Cycle> time(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())});
   std::map<Cycle, std::vector<std::size_t>> answers;
   Batch batch;
   tlm::tlm_generic_payload payload;
@@ -164,7 +164,7 @@ void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socke
     socket->b_transport(payload, delay);
     RC_ASSERT(payload.is_response_ok());
     for (const Batch::Answer& a : batch.answers) {
-      const Cycle done = time.cycle_of(a.done);
+      const Cycle done = time.tick_of(a.done);
       RC_ASSERT(at_once || done > now);
       if (at_once)
         ports.answer(a.id, done);
@@ -259,7 +259,7 @@ Ports ports_for(const Drawn& d, const arch::ArchSpec& chip, const CacheTarget& c
 void require_the_same(const sim::CacheTraceResult& expected, const CacheTarget& caches, const Ports& ports,
                       bool from_arrival) {
   RC_ASSERT(caches.cycles() == expected.cycles);
-  std::vector<sim::Clock> latencies;
+  std::vector<std::int64_t> latencies;
   for (const Ports::Line& l : ports.lines)
     if (!l.write) latencies.push_back(l.done - (from_arrival ? l.at : l.sent));
   const sim::LatencySummary latency = sim::summary_of(latencies);

@@ -20,7 +20,7 @@ struct Recorder final : ForeignMemory {
   explicit Recorder(std::vector<ForeignRequest>& s) : seen(s) {}
   void request(std::span<const ForeignRequest> r) override {
     seen.insert(seen.end(), r.begin(), r.end());
-    for (const ForeignRequest& q : r) due.emplace(q.arrival + static_cast<Clock>(q.id * 7919 % 50), q.id);
+    for (const ForeignRequest& q : r) due.emplace(q.arrival + Clock(q.id * 7919 % 50), q.id);
   }
   void advance(Clock until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
     RC_ASSERT(open == due.size());
@@ -47,14 +47,14 @@ RC_GTEST_PROP(ForeignDram, IsAskedForEachBurstOnce, ()) {
     dram.push({.request = {.id = static_cast<int>(i),
                            .write = *rc::gen::arbitrary<bool>(),
                            .bursts = static_cast<std::int64_t>(bursts.size()),
-                           .arrival = *rc::gen::inRange<Clock>(0, 200)},
+                           .arrival = Clock(*rc::gen::inRange(0, 200))},
                .channel = i % 4,
                .line_address = i * line,
                .sectors = sectors,
                .sector_bytes = sector});
   }
-  for (Clock until = 10; dram.next() != DramModel::kNever; until += 10) {
-    RC_ASSERT(until < 1000);
+  for (Clock until = 10_nck; dram.next() != DramModel::kNever; until += 10_nck) {
+    RC_ASSERT(until < 1000_nck);
     dram.run(until, served);
   }
   std::multiset<std::int64_t> asked;
@@ -73,12 +73,12 @@ TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
   std::vector<ForeignRequest> seen;
   ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 1, 1);
   std::vector<DramServed> served;
-  dram.run(100, served);
+  dram.run(100_nck, served);
   constexpr Clock kArrival = 3 * ForeignDram::kPatience;
   dram.push({.request = {.bursts = 1, .arrival = kArrival}, .sectors = 1, .sector_bytes = 32});
   dram.run(kArrival, served);
   EXPECT_TRUE(served.empty());
-  dram.run(kArrival + 100, served);
+  dram.run(kArrival + 100_nck, served);
   EXPECT_EQ(served.size(), 1);
 }
 
@@ -86,12 +86,13 @@ TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
 TEST(ForeignDram, CountsWaitingWritesByController) {
   std::vector<ForeignRequest> seen;
   ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 4, 2);
-  dram.push({.request = {.write = true, .bursts = 1, .arrival = 5}, .channel = 1, .sectors = 1, .sector_bytes = 32});
+  dram.push(
+      {.request = {.write = true, .bursts = 1, .arrival = 5_nck}, .channel = 1, .sectors = 1, .sector_bytes = 32});
   EXPECT_EQ(dram.waiting_writes(0), 1);
   EXPECT_EQ(dram.waiting_writes(1), 1);
   EXPECT_EQ(dram.waiting_writes(2), 0);
   std::vector<DramServed> served;
-  dram.run(100, served);
+  dram.run(100_nck, served);
   EXPECT_EQ(dram.waiting_writes(0), 0);
 }
 
@@ -100,7 +101,7 @@ struct Late final : ForeignMemory {
     for (const ForeignRequest& q : r) asked.push_back(q.id);
   }
   void advance(Clock, std::size_t, std::vector<ForeignAnswer>& answers) override {
-    for (const std::uint64_t id : asked) answers.push_back({id, std::numeric_limits<Clock>::max(), false});
+    for (const std::uint64_t id : asked) answers.push_back({id, Clock::max(), false});
     asked.clear();
   }
   std::vector<std::uint64_t> asked;
@@ -108,9 +109,9 @@ struct Late final : ForeignMemory {
 
 TEST(ForeignDram, RefusesAnAnswerThatLiesTooFarAhead) {
   ForeignDram dram(std::make_unique<Late>(), "a memory", 32, 1, 1);
-  dram.push({.request = {.bursts = 1, .arrival = 5}, .sectors = 1, .sector_bytes = 32});
+  dram.push({.request = {.bursts = 1, .arrival = 5_nck}, .sectors = 1, .sector_bytes = 32});
   std::vector<DramServed> served;
-  EXPECT_THROW(dram.run(10, served), SimError);
+  EXPECT_THROW(dram.run(10_nck, served), SimError);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ MemorySpec one_slice() {
   m.tlb.reset();
   m.cache_latency = kHit;
   m.dram_latency = kMiss;
-  m.clock_per = m.cycles_per = 1;
+  m.clocks = {};
   return m;
 }
 
