@@ -34,7 +34,7 @@ struct Asked {
   std::uint64_t number = 0;                     // of all of these
   std::uint64_t id = 0;                         // of kBatch
   int left = 0;                                 // lines that are not answered
-  Cycle done = 0;
+  Cycle done{};
 };
 
 struct PortResponse : Response<Cycle> {
@@ -80,7 +80,7 @@ struct CacheTarget::Parts {
   std::uint64_t numbers = 0, parts = 0;
   Earliest<Waiting> waiting;
   Earliest<Cycle> replies;  // that no turn has passed
-  Cycle until = 0;          // of the last turn
+  Cycle until{};            // of the last turn
   std::vector<sim::CacheRequest> taken;
   std::vector<sim::CacheReply> fresh;
   Earliest<PortResponse> responses;
@@ -88,7 +88,7 @@ struct CacheTarget::Parts {
   Earliest<std::pair<sc_core::sc_time, int>> freed;  // ports that have more to say then
   std::vector<Batch::Answer> answers;
   std::int64_t in_system_time = 0;  // requests that the event serves
-  Cycle last = 0;
+  Cycle last{};
   sc_core::sc_event event;
 
   explicit Parts(const arch::ArchSpec& chip) : clock(chip.clock), time(clock), caches(chip) {}
@@ -297,12 +297,12 @@ void CacheTarget::respond(int port) {
 }
 
 double CacheTarget::clock_hz() const { return static_cast<double>(parts_->clock.n); }
-sc_core::sc_time CacheTarget::begin_of(std::int64_t cycle) const { return parts_->time.begin_of(cycle); }
+sc_core::sc_time CacheTarget::begin_of(std::int64_t cycle) const { return parts_->time.begin_of(Cycle(cycle)); }
 std::int64_t CacheTarget::cores() const { return parts_->caches.cores(); }
 std::int64_t CacheTarget::misses_of_core() const { return parts_->caches.misses(); }
 std::int64_t CacheTarget::line_bytes() const { return parts_->caches.line_bytes(); }
 void CacheTarget::drain() { parts_->advance(kNever); }
-std::int64_t CacheTarget::cycles() const { return parts_->last; }
+std::int64_t CacheTarget::cycles() const { return parts_->last.count(); }
 
 std::vector<LevelReport> CacheTarget::levels() const { return reports_of(parts_->caches.levels()); }
 

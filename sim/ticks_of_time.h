@@ -7,11 +7,10 @@
 #include <systemc>
 
 #include "base/units.h"
-#include "sim/common/cycle.h"
-#include "sim/common/ticks.h"
 
 namespace tilescope::sim {
 
+// Of one of the instances of Ticks (sim/common/ticks.h).
 template <class Tick>
 class TicksOfTime {
  public:
@@ -23,7 +22,7 @@ class TicksOfTime {
         clock_(static_cast<std::uint64_t>(clock.n)) {}
 
   sc_core::sc_time begin_of(Tick tick) const {
-    const Wide units = (static_cast<Wide>(count_of(tick)) * units_ + clock_ - 1) / clock_;
+    const Wide units = (static_cast<Wide>(tick.count()) * units_ + clock_ - 1) / clock_;
     return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(units));
   }
   // The tick that holds a time; the first one that begins at it or later.
@@ -45,12 +44,6 @@ class TicksOfTime {
 
  private:
   __extension__ using Wide = unsigned __int128;  // products of times and clocks
-
-  static std::int64_t count_of(std::int64_t tick) { return tick; }
-  template <class Domain>
-  static std::int64_t count_of(Ticks<Domain> tick) {
-    return tick.count();
-  }
 
   std::uint64_t units_ = 1, clock_ = 1;  // of a second
 };

@@ -191,7 +191,7 @@ TraceRow drive_dram(const Trace& trace, const sim::TraceSpec& spec, base::Hertz 
 TraceRow drive_caches(const Trace& trace, const arch::ArchSpec& a, const sim::Injection& injection) {
   const sim::CacheTraceResult counts = sim::replay_through_caches(trace.requests, a, injection);
   const sim::LevelStatistics& dram = counts.levels.front().amounts;
-  TraceRow r = row_of(counts, counts.bus_bytes, counts.cycles, a.clock);
+  TraceRow r = row_of(counts, counts.bus_bytes, counts.cycles.count(), a.clock);
   r.bursts = dram.transactions;
   r.peak_ratio = static_cast<double>(counts.bus_bytes) / (counts.peak * static_cast<double>(counts.cycles));
   r.row_hit_ratio =

@@ -29,7 +29,7 @@ Dram::Dram(const arch::ArchSpec& a) : cores_(a.core.count), map_(of_one_channel(
   const DramSpec spec = dram_spec(dram);
   of_burst_ = spec.clocks_per_burst();
   channels_.assign(static_cast<std::size_t>(dram.channels), DramChannel(spec));
-  if (dram.latency) rest_ = std::max<Cycle>(0, dram.latency->n - clocks_.cycle_at(conflict_clocks(spec, 1)));
+  if (dram.latency) rest_ = std::max(0_cycles, Cycle(dram.latency->n) - clocks_.cycle_at(conflict_clocks(spec, 1)));
 }
 
 // Bursts that an access touches, those of one row together.
@@ -91,7 +91,7 @@ LevelStatistics Dram::counted(const Exchange& e) const {
 }
 
 std::vector<Cycle> Dram::read(const Exchange& e, Cycle now) {
-  std::vector<Cycle> ready(e.transfers.size(), 0);
+  std::vector<Cycle> ready(e.transfers.size());
   left_.assign(e.transfers.size(), 0);
   // The groups in turn, each channel beginning with another one: else all channels would read for the same receivers,
   // whose ports take less than the DRAM gives.
@@ -119,7 +119,7 @@ Cycle Dram::write(const Exchange& e, const std::vector<std::pair<Cycle, std::siz
   std::sort(in_order.begin(), in_order.end());
   left_.assign(e.transfers.size(), 0);
   for (const auto& [at, n] : in_order) push(e, n, e.groups[e.transfers[n].group].front() - cores_, true, at);
-  Cycle end = 0;
+  Cycle end{};
   serve([&](std::size_t /*transfer*/, Cycle done) { end = std::max(end, done); });
   return end;
 }

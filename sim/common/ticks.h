@@ -33,6 +33,8 @@ class Ticks {
   constexpr Ticks& operator-=(Ticks b) { return *this = *this - b; }
   constexpr Ticks& operator++() { return *this += Ticks(1); }
 
+  constexpr Ticks operator-() const { return Ticks(-count_); }
+
   friend constexpr Ticks operator+(Ticks a, Ticks b) { return Ticks(a.count_ + b.count_); }
   friend constexpr Ticks operator-(Ticks a, Ticks b) { return Ticks(a.count_ - b.count_); }
   friend constexpr Ticks operator*(Ticks a, std::integral auto times) { return Ticks(a.count_ * times); }

@@ -23,9 +23,9 @@ class ClockRatio {
   constexpr std::int64_t cycles() const { return cycles_; }
 
   // The clock during which a cycle begins.
-  constexpr Clock clock_at(Cycle c) const { return Clock(c * clocks_ / cycles_); }
+  constexpr Clock clock_at(Cycle c) const { return Clock(c.count() * clocks_ / cycles_); }
   // The first cycle that does not begin before a clock does.
-  constexpr Cycle cycle_at(Clock c) const { return base::ceil_div(c.count() * cycles_, clocks_); }
+  constexpr Cycle cycle_at(Clock c) const { return Cycle(base::ceil_div(c.count() * cycles_, clocks_)); }
   // In cycles, where a clock begins.
   constexpr double cycles_of(Clock c) const {
     return static_cast<double>(c.count() * cycles_) / static_cast<double>(clocks_);

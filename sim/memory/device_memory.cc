@@ -45,15 +45,15 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
   const std::int64_t sector = spec.shape.sector;
   const Cycle port = cycles_of(spec.slice_rate, sector + spec.request_bytes);
   const Cycle parts = port + crossbar_.idle_cycles(sector);
-  const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
+  const Cycle wire = std::max(0_cycles, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
-  const Cycle crossing = spec.remote_rate ? cycles_of(*spec.remote_rate, sector) : 0;
-  across_ = std::max<Cycle>(0, spec.remote_latency - spec.cache_latency - port - crossing);
+  const Cycle crossing = spec.remote_rate ? cycles_of(*spec.remote_rate, sector) : 0_cycles;
+  across_ = std::max(0_cycles, spec.remote_latency - spec.cache_latency - port - crossing);
   const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(last_.sector, spec.burst_bytes));
   Cycle before = spec.cache_latency;
   for (const OuterCacheSpec& o : spec.outer) before = std::max(before, o.latency);
-  const Cycle rest = std::max<Cycle>(0, spec.dram_latency - before - spec.clocks.cycle_at(conflict));
+  const Cycle rest = std::max(0_cycles, spec.dram_latency - before - spec.clocks.cycle_at(conflict));
   to_channel_ = rest / 2;
   from_channel_ = rest - to_channel_;
 }
@@ -362,7 +362,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   if (next_ >= until) return;
   served_.clear();
-  dram_->run(spec_.clocks.clock_at(until - 1) + 1_nck, served_);
+  dram_->run(spec_.clocks.clock_at(until - 1_cycles) + 1_nck, served_);
   next_ = kNever;
   note_next(dram_->next());
   for (std::size_t i = 0; i < served_.size(); ++i) {
@@ -387,7 +387,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNoWaiter || s.merges) return;
-  const Cycle done = spec_.clocks.cycle_at(s.done) + (s.write ? 0 : from_channel_);
+  const Cycle done = spec_.clocks.cycle_at(s.done) + (s.write ? 0_cycles : from_channel_);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();
   outer_->arrive(s.id, done, arrived_);

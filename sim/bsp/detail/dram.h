@@ -47,7 +47,7 @@ class Dram {
   std::int64_t cores_, burst_, row_;
   ClockRatio clocks_;  // of the DRAM to the cores'
   Clock of_burst_ = 1_nck;
-  Cycle rest_ = 0;  // of the latency, that no part of a channel takes
+  Cycle rest_{};    // of the latency, that no part of a channel takes
   AddressMap map_;  // of one channel
   std::vector<DramChannel> channels_;
   std::vector<std::int64_t> left_;  // requests under way, by transfer

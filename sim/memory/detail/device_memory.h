@@ -57,16 +57,16 @@ struct MemorySpec {
   std::int64_t slice_queue = 0;    // requests that one has room for; 0: any number
   std::int64_t slice_misses = 0;   // lines under way into one; 0: any number
   std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
-  std::optional<ClusterSpec> cluster;         // of the link
-  Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
-  std::int64_t partitions = 1;                // of the slices
-  Cycle remote_latency = 0;                   // load-to-use, from another partition
-  std::optional<Rate> remote_rate;            // bytes that one partition takes from the others; no bound
-  std::optional<TlbSpec> tlb;                 // of what misses
-  std::int64_t slices = 1;                    // of that cache
-  std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
-  AddressMapSpec map;                         // of the cache next to the DRAM
-  std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
+  std::optional<ClusterSpec> cluster;     // of the link
+  Cycle cache_latency{}, dram_latency{};  // whole load-to-use
+  std::int64_t partitions = 1;            // of the slices
+  Cycle remote_latency{};                 // load-to-use, from another partition
+  std::optional<Rate> remote_rate;        // bytes that one partition takes from the others; no bound
+  std::optional<TlbSpec> tlb;             // of what misses
+  std::int64_t slices = 1;                // of that cache
+  std::vector<OuterCacheSpec> outer;      // caches behind it, from the inside out
+  AddressMapSpec map;                     // of the cache next to the DRAM
+  std::int64_t write_backlog = 0;         // writes of a channel beyond which evictors wait; 0: any number
   DramSpec dram;
   std::int64_t burst_bytes = 1;
   std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
@@ -81,14 +81,14 @@ struct MemoryRequest {
   bool write = false;
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
-  Cycle at = 0;
+  Cycle at{};
   Written written = {};  // of a write that writes a part of some sector
 };
 
 struct MemoryReply {
   int core = 0;
   int ticket = 0;
-  Cycle at = 0;  // the data can be used; the core knows that a write is accepted
+  Cycle at{};  // the data can be used; the core knows that a write is accepted
   Stall from = Stall::kL2;
 };
 
@@ -124,7 +124,7 @@ class DeviceMemory {
   Cycle min_latency() const {
     // What is told a turn late is told before a core would hear of it.
     const Cycle late = dram_->answers_late() ? (from_channel_ + back_) / 2 : back_;
-    return std::max<Cycle>(1, std::min({forward_, back_, late}));
+    return std::max(1_cycles, std::min({forward_, back_, late}));
   }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics) {
@@ -144,7 +144,7 @@ class DeviceMemory {
   std::optional<double> times_filled(std::int64_t footprint) const;
 
  private:
-  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+  static constexpr Cycle kNever = Cycle::max();
   static constexpr int kNobody = -1;
   static constexpr std::int64_t kNoSlice = -1;
 
@@ -160,10 +160,10 @@ class DeviceMemory {
     Waiter first;
     Chain others;
     int pending = 0;  // parts that wait behind other caches
-    Cycle ready = 0;  // when the rest is there
+    Cycle ready{};    // when the rest is there
   };
   struct Send {
-    Cycle at = 0;
+    Cycle at{};
     std::int64_t number = 0;  // of those that ask then, the first is served first
     int core = 0;
     auto operator<=>(const Send&) const = default;
@@ -261,9 +261,9 @@ class DeviceMemory {
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;
   std::int64_t cleaned_ = 0;
-  Cycle forward_ = 0, back_ = 0;  // between core and slice
-  Cycle across_ = 0;              // between slices of two partitions, there and back
-  Cycle to_channel_ = 0, from_channel_ = 0;
+  Cycle forward_{}, back_{};  // between core and slice
+  Cycle across_{};            // between slices of two partitions, there and back
+  Cycle to_channel_{}, from_channel_{};
   Timeline* timeline_ = nullptr;
 };
 

@@ -33,7 +33,7 @@ std::string refusal(const arch::ArchSpec& a) {
   return "is not refused";
 }
 
-Cycle cycles(const arch::ArchSpec& a, std::int64_t loads) {
+std::int64_t cycles(const arch::ArchSpec& a, std::int64_t loads) {
   return simulate(chase(loads, 1 << 16, 1), a, {.mode = Mode::kFull}).cycles;
 }
 

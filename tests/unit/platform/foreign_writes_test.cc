@@ -132,7 +132,7 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
   DeviceMemory memory(m, statistics);
   PlainCache plain(m);
   std::vector<MemoryReply> replies;
-  Cycle now = 0;
+  Cycle now{};
   const auto access = [&](std::int64_t line, std::int64_t begin, std::int64_t bytes, bool write) {
     const std::vector<std::int64_t> address = {line * m.shape.line + begin};
     const std::vector<Touch> touches = touched_lines(address, bytes, m.shape);
@@ -147,7 +147,7 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
     plain.access(line, begin, bytes, write);
     for (std::size_t done = 0; memory.next(); ++done) {
       RC_ASSERT(done < 1000U);
-      now = std::max(now + 1, *memory.next() + 1);
+      now = std::max(now, *memory.next()) + 1_cycles;
       memory.advance(now, replies);
     }
     ++now;
