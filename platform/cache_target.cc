@@ -18,12 +18,13 @@
 #include "platform/detail/memory_port.h"
 #include "platform/detail/payload.h"
 #include "sim/cache_hierarchy.h"
-#include "sim/cycles_of_time.h"
+#include "sim/ticks_of_time.h"
 
 namespace tilescope::systemc {
 namespace {
 
 using sim::Cycle;
+using sim::operator""_cycles;
 
 constexpr Cycle kNever = sim::CacheHierarchy::kNever;
 constexpr int kNone = -1;
@@ -40,27 +41,27 @@ struct Asked {
   std::uint64_t id = 0;                         // of kBatch
   int next = kNone;                             // that continues it and is answered with it
   int left = 0;                                 // lines that are not answered
-  Cycle done = 0;
+  Cycle done{};
   int level = 0;
 };
 
-struct PortResponse : Response {
+struct PortResponse : Response<Cycle> {
   int port = 0;
 };
 
 // A part of what was asked for that no turn has taken.
 struct Waiting {
   sim::CacheRequest request;
-  Cycle turn_at = 0;  // that the turn which takes it holds: what is handed over in a turn is served in it
+  Cycle turn_at{};  // that the turn which takes it holds: what is handed over in a turn is served in it
   std::uint64_t number = 0;
   bool operator>(const Waiting& o) const { return turn_at != o.turn_at ? turn_at > o.turn_at : number > o.number; }
 };
 
 // Of one initiator.
 struct Port {
-  std::deque<Response> due;  // behind one that is not ended
-  bool responding = false;   // the initiator has not ended its response
-  sc_core::sc_time free;     // the next response does not begin before
+  std::deque<Response<Cycle>> due;  // behind one that is not ended
+  bool responding = false;          // the initiator has not ended its response
+  sc_core::sc_time free;            // the next response does not begin before
 };
 
 arch::ArchSpec chip_with_caches(const std::string& name, const std::vector<std::string>& overrides) {
@@ -80,7 +81,7 @@ arch::ArchSpec chip_with_caches(const std::string& name, const std::vector<std::
 struct CacheTarget::Parts {
   arch::ArchSpec chip;
   base::Hertz clock;
-  sim::CyclesOfTime time;
+  sim::TicksOfTime<Cycle> time;
   MemoryPort dram;
   std::unique_ptr<sim::CacheHierarchy> caches;
   bool late = false;  // answers of `dram` come in SystemC's time, and nothing runs ahead of that
@@ -89,7 +90,7 @@ struct CacheTarget::Parts {
   std::uint64_t numbers = 0, parts = 0;
   Earliest<Waiting> waiting;
   Earliest<Cycle> replies;  // that no turn has passed
-  Cycle until = 0;          // of the last turn
+  Cycle until{};            // of the last turn
   std::vector<sim::CacheRequest> taken;
   std::vector<sim::CacheReply> fresh;
   Earliest<PortResponse> responses;
@@ -97,14 +98,14 @@ struct CacheTarget::Parts {
   Earliest<std::pair<sc_core::sc_time, int>> freed;  // ports that have more to say then
   std::vector<Batch::Answer> answers;
   std::int64_t in_system_time = 0;  // requests that the event serves
-  Cycle last = 0;
+  Cycle last{};
   sc_core::sc_event event, answered;  // of a request that waits
 
   Parts(const arch::ArchSpec& a, MemoryPort::Socket& dram_socket, Protocol protocol)
       : chip(a),
         clock(chip.clock),
         time(clock),
-        dram(dram_socket, Below::kCaches, protocol, arch::dram_of(chip)->clock, most_bytes(chip)),
+        dram(dram_socket, Below::kCaches, protocol, most_bytes(chip)),
         caches(std::make_unique<sim::CacheHierarchy>(chip)) {}
 
   // Of one request to the DRAM.
@@ -180,14 +181,14 @@ struct CacheTarget::Parts {
       else
         asked[static_cast<std::size_t>(before)].next = own;
       before = own;
-      const Cycle at = time.cycle_from(r.at);
+      const Cycle at = time.tick_from(r.at);
       push(place,
            {.core = r.core,
             .write = r.write,
             .address = static_cast<std::int64_t>(r.address),
             .bytes = r.bytes,
             .at = at},
-           std::min(at, end - 1), line);
+           std::min(at, end - 1_cycles), line);
     }
   }
 
@@ -252,7 +253,7 @@ struct CacheTarget::Parts {
       if (!has(r.core)) return tlm::TLM_GENERIC_ERROR_RESPONSE;
     }
     const std::span<const Batch::Request> all = batch.requests;
-    const Cycle now = time.cycle_from(batch.until);
+    const Cycle now = time.tick_from(batch.until);
     for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
       next = i + 1;
       while (next < all.size() && continues(all[i], all[next])) ++next;
@@ -321,7 +322,7 @@ void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_co
   payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
   if (why) return;
   const sc_core::sc_time& now = sc_core::sc_time_stamp();
-  const Cycle at = p.time.cycle_from(now + delay);
+  const Cycle at = p.time.tick_from(now + delay);
   p.advance(p.late ? p.time.now() : at);
   const int place = p.ask({.by = Asked::By::kLoose}, core, payload, at);
   const auto own = static_cast<std::size_t>(place);
@@ -362,7 +363,7 @@ tlm::tlm_sync_enum CacheTarget::nb_transport_fw(int port, tlm::tlm_generic_paylo
   if (payload.has_mm()) payload.acquire();
   p.advance(p.time.now());
   p.ask({.by = Asked::By::kApproximate, .payload = &payload, .port = port}, core, payload,
-        p.time.cycle_from(sc_core::sc_time_stamp() + delay));
+        p.time.tick_from(sc_core::sc_time_stamp() + delay));
   p.notify();
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
@@ -402,12 +403,12 @@ void CacheTarget::respond(int port) {
 }
 
 double CacheTarget::clock_hz() const { return static_cast<double>(parts_->clock.n); }
-sc_core::sc_time CacheTarget::begin_of(std::int64_t cycle) const { return parts_->time.begin_of(cycle); }
+sc_core::sc_time CacheTarget::begin_of(std::int64_t cycle) const { return parts_->time.begin_of(Cycle(cycle)); }
 std::int64_t CacheTarget::cores() const { return parts_->caches->cores(); }
 std::int64_t CacheTarget::misses_of_core() const { return parts_->caches->misses(); }
 std::int64_t CacheTarget::line_bytes() const { return parts_->caches->line_bytes(); }
 void CacheTarget::drain() { parts_->advance(parts_->late ? parts_->time.now() : kNever); }
-std::int64_t CacheTarget::cycles() const { return parts_->last; }
+std::int64_t CacheTarget::cycles() const { return parts_->last.count(); }
 
 std::vector<LevelReport> CacheTarget::levels() const { return reports_of(parts_->caches->levels()); }
 

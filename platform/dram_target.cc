@@ -12,14 +12,15 @@
 #include "include/tilescope/systemc.h"
 #include "platform/detail/chip.h"
 #include "platform/detail/payload.h"
-#include "sim/cycles_of_time.h"
 #include "sim/memory/dram_channels.h"
+#include "sim/ticks_of_time.h"
 #include "sim/trace.h"
 
 namespace tilescope::systemc {
 namespace {
 
 using sim::Clock;
+using sim::operator""_nck;
 
 constexpr int kNone = -1;
 
@@ -32,7 +33,7 @@ struct Asked {
   int reads = 0;                                // of those, that are read first and tell it
   int next = kNone;                             // that continues it and is answered with it
   bool row_hit = true, read_hit = true;
-  Clock done = 0;
+  Clock done{};
 };
 
 const arch::DramLevel& dram_level(const arch::ArchSpec& chip) {
@@ -49,23 +50,23 @@ const arch::DramLevel& dram_level(const arch::ArchSpec& chip) {
 struct DramTarget::Parts {
   bool bounded = false;
   base::Hertz clock;
-  sim::CyclesOfTime time;
+  sim::TicksOfTime<Clock> time;
   std::string derived;  // where addresses lie, in words, if the chip has no mapping
   sim::TraceSpec spec;
   sim::DramChannels dram;
   std::vector<Asked> asked;
   std::vector<int> free;  // places of them
   std::vector<sim::DramServed> served;
-  std::priority_queue<Response, std::vector<Response>, std::greater<>> responses;
+  std::priority_queue<Response<Clock>, std::vector<Response<Clock>>, std::greater<>> responses;
   std::uint64_t responded = 0;
   tlm::tlm_generic_payload* held = nullptr;  // its controller has no place for it
-  Clock held_at = 0;                         // and it arrives then
-  Clock phase_of = -1;                       // so many delta cycles of this clock
+  Clock held_at{};                           // and it arrives then
+  Clock phase_of{-1};                        // so many delta cycles of this clock
   int deltas = 0;
   bool responding = false;  // an initiator has not ended its response
   std::vector<Batch::Answer> answers;
   std::int64_t in_system_time = 0;  // requests that the event serves
-  Clock last = 0;
+  Clock last{};
   std::int64_t bursts = 0;
   sc_core::sc_event event;
 
@@ -129,7 +130,7 @@ struct DramTarget::Parts {
             .bank = train.bank,
             .row = train.row,
             .bursts = length,
-            .arrival = time.cycle_from(r.at),
+            .arrival = time.tick_from(r.at),
             .merges = r.partial});
     };
     for (const Batch::Request& piece : pieces) {
@@ -207,7 +208,7 @@ struct DramTarget::Parts {
   void notify() {
     Clock next = sim::DramModel::kNever;
     if (in_system_time > 0) next = dram.next();
-    if (held != nullptr) next = std::min(next, time.cycle_of(sc_core::sc_time_stamp()) + 1);
+    if (held != nullptr) next = std::min(next, time.now() + 1_nck);
     if (!responding && !responses.empty()) next = std::min(next, responses.top().at);
     if (next != sim::DramModel::kNever) event.notify(time.until(next));
   }
@@ -222,13 +223,13 @@ struct DramTarget::Parts {
       const Batch::Request& r = all[i];
       if (batch.cut_at_bursts) {
         push_bursts(open(Asked::By::kBatch, nullptr, r.id), static_cast<std::int64_t>(r.address), r.bytes, r.write,
-                    time.cycle_from(r.at));
+                    time.tick_from(r.at));
         continue;
       }
       while (next < all.size() && all[next].continues) ++next;
       push_trains(all.subspan(i, next - i), batch.tells_merges);
     }
-    run(time.cycle_from(batch.until));
+    run(time.tick_from(batch.until));
     batch.answers.insert(batch.answers.end(), answers.begin(), answers.end());
     answers.clear();
     return tlm::TLM_OK_RESPONSE;
@@ -238,7 +239,7 @@ struct DramTarget::Parts {
     const int place = open(Asked::By::kLoose, nullptr, 0);
     push_bursts(place, address, bytes, false, at);
     const auto own = static_cast<std::size_t>(place);
-    while (asked[own].left > 0) run(dram.next() + 1);
+    while (asked[own].left > 0) run(dram.next() + 1_nck);
     free.push_back(place);
     return asked[own].done;
   }
@@ -247,7 +248,7 @@ struct DramTarget::Parts {
     Clock accepted = at;
     while (!accepts(address, bytes, true) && dram.next() != sim::DramModel::kNever) {
       accepted = std::max(accepted, dram.next());
-      run(dram.next() + 1);
+      run(dram.next() + 1_nck);
     }
     push_bursts(open(Asked::By::kPosted, nullptr, 0), address, bytes, true, accepted);
     return accepted + sim::kDramHandshake;
@@ -283,7 +284,7 @@ void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   if (why) return;
   const sc_core::sc_time& now = sc_core::sc_time_stamp();
   const auto address = static_cast<std::int64_t>(payload.get_address());
-  const Clock at = p.time.cycle_from(now + delay);
+  const Clock at = p.time.tick_from(now + delay);
   const Clock done = payload.is_write() ? p.write(address, payload.get_data_length(), at)
                                         : p.read(address, payload.get_data_length(), at);
   delay = std::max(delay, p.time.begin_of(done) - now);
@@ -304,8 +305,8 @@ tlm::tlm_sync_enum DramTarget::nb_transport_fw(tlm::tlm_generic_payload& payload
   payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
   if (why) return tlm::TLM_COMPLETED;
   if (payload.has_mm()) payload.acquire();
-  const Clock at = p.time.cycle_from(sc_core::sc_time_stamp() + delay);
-  p.run(p.time.cycle_of(sc_core::sc_time_stamp()));
+  const Clock at = p.time.tick_from(sc_core::sc_time_stamp() + delay);
+  p.run(p.time.now());
   if (!p.takes(payload)) {
     p.held = &payload;
     p.held_at = at;
@@ -320,31 +321,32 @@ tlm::tlm_sync_enum DramTarget::nb_transport_fw(tlm::tlm_generic_payload& payload
 
 void DramTarget::run() {
   Parts& p = *parts_;
-  const Clock now = p.time.cycle_of(sc_core::sc_time_stamp());
+  const Clock now = p.time.now();
   if (p.bounded && p.decides_later(now)) {
     p.run(now);
-    accept_held(now);
-    respond(now);
+    accept_held();
+    respond();
     p.event.notify(sc_core::SC_ZERO_TIME);
     return;
   }
-  p.run(now + 1);
-  respond(now);
+  p.run(now + 1_nck);
+  respond();
   p.notify();
 }
 
-void DramTarget::accept_held(std::int64_t now) {
+void DramTarget::accept_held() {
   Parts& p = *parts_;
   if (p.held == nullptr || !p.takes(*p.held)) return;
   tlm::tlm_generic_payload& payload = *std::exchange(p.held, nullptr);
-  p.accept(payload, std::max(now, p.held_at));
+  p.accept(payload, std::max(p.time.now(), p.held_at));
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_bw(payload, phase, delay);
 }
 
-void DramTarget::respond(std::int64_t now) {
+void DramTarget::respond() {
   Parts& p = *parts_;
+  const Clock now = p.time.now();
   while (!p.responding && !p.responses.empty() && p.responses.top().at <= now) {
     tlm::tlm_generic_payload& payload = *p.responses.top().payload;
     p.responses.pop();
@@ -360,9 +362,9 @@ void DramTarget::respond(std::int64_t now) {
 
 double DramTarget::clock_hz() const { return static_cast<double>(parts_->clock.n); }
 std::int64_t DramTarget::burst_bytes() const { return parts_->spec.burst_bytes; }
-sc_core::sc_time DramTarget::begin_of(std::int64_t clock) const { return parts_->time.begin_of(clock); }
+sc_core::sc_time DramTarget::begin_of(std::int64_t clock) const { return parts_->time.begin_of(Clock(clock)); }
 void DramTarget::drain() { parts_->run(sim::DramModel::kNever); }
-std::int64_t DramTarget::clocks() const { return parts_->last; }
+std::int64_t DramTarget::clocks() const { return parts_->last.count(); }
 std::int64_t DramTarget::bursts() const { return parts_->bursts; }
 std::int64_t DramTarget::activates() const { return parts_->dram.activates(); }
 

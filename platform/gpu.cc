@@ -13,8 +13,8 @@
 #include "lower/lower.h"
 #include "platform/detail/chip.h"
 #include "platform/detail/memory_port.h"
-#include "sim/cycles_of_time.h"
 #include "sim/simulation.h"
+#include "sim/ticks_of_time.h"
 #include "tile/program_json.h"
 
 namespace tilescope::systemc {
@@ -68,8 +68,7 @@ struct Gpu::Parts {
       : below(options.below),
         chip(gpu_of(name, options.overrides)),
         module(read_kernels(program, chip)),
-        port(gpu.memory, options.below, options.protocol, options.below == Below::kCores ? chip.clock : level().clock,
-             line_bytes()) {
+        port(gpu.memory, options.below, options.protocol, line_bytes()) {
     if (options.below == Below::kCores && !options.full)
       throw std::runtime_error(
           fmt::format("{}: caches behind the cores cannot be warmed: GpuOptions::full", gpu.name()));
@@ -83,16 +82,16 @@ struct Gpu::Parts {
 
   sim::Foreign foreign(const GpuOptions& options) {
     if (options.below == Below::kCaches) return port.as_dram(chip);
-    return sim::BehindCores{[this] { return port.as_memory(); }, port.name(),
+    return sim::BehindCores{port.as_memory(chip), port.name(),
                             "; GpuOptions::lookahead says how soon an answer may lie behind its request",
                             lookahead(options.lookahead)};
   }
   // In cycles, one if it is less.
   sim::Cycle lookahead(const sc_core::sc_time& t) const {
-    return t == sc_core::SC_ZERO_TIME ? 0 : std::max<sim::Cycle>(1, sim::CyclesOfTime(chip.clock).cycle_of(t));
+    if (t == sc_core::SC_ZERO_TIME) return sim::Cycle{};
+    return std::max(sim::Cycle{1}, sim::TicksOfTime<sim::Cycle>(chip.clock).tick_of(t));
   }
 
-  const arch::DramLevel& level() const { return *arch::hierarchy_of(chip).dram; }
   // Of the cache that asks.
   std::int64_t line_bytes() const {
     const arch::Hierarchy h = arch::hierarchy_of(chip);

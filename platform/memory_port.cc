@@ -11,6 +11,7 @@
 #include "sim/common/report.h"
 #include "sim/memory/dram_spec.h"
 #include "sim/memory/foreign_dram.h"
+#include "sim/ticks_of_time.h"
 
 namespace tilescope::systemc {
 namespace {
@@ -25,18 +26,33 @@ struct Number : tlm::tlm_extension<Number> {
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Number&>(other); }
 };
 
-class AtPort final : public sim::ForeignMemory {
+// The side of what asks, in ticks of its clock.
+template <class Tick>
+class AtPort final : public sim::ForeignMemory<Tick> {
  public:
-  explicit AtPort(MemoryPort& port) : port_(port) {}
-  void request(std::span<const sim::ForeignRequest> requests) override { port_.request(requests); }
-  void advance(sim::Cycle until, std::size_t, std::vector<sim::ForeignAnswer>& answers) override {
-    port_.advance(until, answers);
+  AtPort(MemoryPort& port, const sim::TicksOfTime<Tick>& time) : port_(port), time_(time) {}
+
+  void request(std::span<const sim::ForeignRequest<Tick>> requests) override {
+    requests_.clear();
+    for (const sim::ForeignRequest<Tick>& r : requests)
+      requests_.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes), r.write,
+                           r.partial, time_.begin_of(r.arrival), r.core, r.continues});
+    port_.request(requests_);
+  }
+  void advance(Tick until, std::size_t, std::vector<sim::ForeignAnswer<Tick>>& answers) override {
+    answers_.clear();
+    port_.advance(time_.begin_of(until), answers_);
+    for (const Batch::Answer& a : answers_)
+      answers.push_back({a.id, time_.tick_from(a.done), a.row_hit, a.merges, a.level});
   }
   bool answers_late() const override { return port_.answers_late(); }
   bool busy() const override { return port_.busy(); }
 
  private:
   MemoryPort& port_;
+  sim::TicksOfTime<Tick> time_;
+  std::vector<Batch::Request> requests_;
+  std::vector<Batch::Answer> answers_;
 };
 
 }  // namespace
@@ -59,22 +75,23 @@ tlm::tlm_generic_payload& PayloadPool::take() {
 
 void PayloadPool::free(tlm::tlm_generic_payload* payload) { idle_.push_back(payload); }
 
-MemoryPort::MemoryPort(Socket& socket, Below below, Protocol protocol, base::Hertz clock, std::int64_t bytes)
-    : socket_(socket),
-      protocol_(protocol),
-      time_(clock),
-      data_(static_cast<std::size_t>(bytes)),
-      pool_(below == Below::kCores) {
+MemoryPort::MemoryPort(Socket& socket, Below below, Protocol protocol, std::int64_t bytes)
+    : socket_(socket), protocol_(protocol), data_(static_cast<std::size_t>(bytes)), pool_(below == Below::kCores) {
   batch_.tells_merges = below == Below::kCaches;
 }
 
-std::unique_ptr<sim::ForeignMemory> MemoryPort::as_memory() { return std::make_unique<AtPort>(*this); }
-
 sim::DramFactory MemoryPort::as_dram(const arch::ArchSpec& chip) {
   const arch::DramLevel& level = *arch::dram_of(chip);
-  return [this, burst = arch::transaction_of(level).n, channels = level.channels,
-          pseudo = sim::dram_spec(level).pseudo_channels] {
-    return std::make_unique<sim::ForeignDram>(as_memory(), name(), burst, channels, pseudo);
+  return [this, time = sim::TicksOfTime<sim::Clock>(level.clock), burst = arch::transaction_of(level).n,
+          channels = level.channels, pseudo = sim::dram_spec(level).pseudo_channels] {
+    return std::make_unique<sim::ForeignDram>(std::make_unique<AtPort<sim::Clock>>(*this, time), name(), burst,
+                                              channels, pseudo);
+  };
+}
+
+std::function<std::unique_ptr<sim::ForeignMemory<sim::Cycle>>()> MemoryPort::as_memory(const arch::ArchSpec& chip) {
+  return [this, time = sim::TicksOfTime<sim::Cycle>(chip.clock)] {
+    return std::make_unique<AtPort<sim::Cycle>>(*this, time);
   };
 }
 
@@ -86,12 +103,12 @@ void MemoryPort::spawn() {
   sc_core::sc_spawn([this] { send(); }, "send", &sends);
 }
 
-void MemoryPort::set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r) {
+void MemoryPort::set(tlm::tlm_generic_payload& payload, const Batch::Request& r) {
   payload.set_command(r.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-  payload.set_address(static_cast<sc_dt::uint64>(r.address));
+  payload.set_address(r.address);
   payload.set_data_ptr(data_.data());
-  payload.set_data_length(static_cast<unsigned>(r.bytes));
-  payload.set_streaming_width(static_cast<unsigned>(r.bytes));
+  payload.set_data_length(r.bytes);
+  payload.set_streaming_width(r.bytes);
   payload.set_byte_enable_ptr(nullptr);
   payload.set_byte_enable_length(0);
   payload.set_dmi_allowed(false);
@@ -108,30 +125,28 @@ void MemoryPort::require_ok(const tlm::tlm_generic_payload& payload) {
 
 void MemoryPort::take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at) {
   require_ok(payload);
-  answers_.push_back({id, time_.cycle_from(at)});
+  answers_.push_back({.id = id, .done = at});
 }
 
-void MemoryPort::request(std::span<const sim::ForeignRequest> requests) {
+void MemoryPort::request(std::span<const Batch::Request> requests) {
   if (protocol_ == Protocol::kBatch) {
-    for (const sim::ForeignRequest& r : requests)
-      batch_.requests.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
-                                 r.write, r.partial, time_.begin_of(r.arrival), r.core, r.continues});
+    batch_.requests.insert(batch_.requests.end(), requests.begin(), requests.end());
     return;
   }
-  for (const sim::ForeignRequest& r : requests) waiting_.push({r});
+  for (const Batch::Request& r : requests) waiting_.push({r});
   notify();
 }
 
 std::optional<sc_core::sc_time> MemoryPort::next() const {
   if (waiting_.empty() || requesting_ != nullptr) return std::nullopt;
-  return std::max(time_.begin_of(waiting_.top().request.arrival), free_);
+  return std::max(waiting_.top().request.at, free_);
 }
 
 void MemoryPort::notify() {
   if (const auto at = next()) due_.notify(std::max(*at, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp());
 }
 
-void MemoryPort::advance(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers) {
+void MemoryPort::advance(const sc_core::sc_time& until, std::vector<Batch::Answer>& answers) {
   if (protocol_ == Protocol::kBatch) exchange(until, answers);
   if (!failed_.empty()) throw sim::SimError(failed_);
   // Annotated delays may lie beyond what is asked for; the caches take them too.
@@ -139,8 +154,8 @@ void MemoryPort::advance(sim::Cycle until, std::vector<sim::ForeignAnswer>& answ
   answers_.clear();
 }
 
-void MemoryPort::exchange(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers) {
-  batch_.until = time_.begin_of(until);
+void MemoryPort::exchange(const sc_core::sc_time& until, std::vector<Batch::Answer>& answers) {
+  batch_.until = until;
   batch_.busy = false;
   set(turn_, {});
   turn_.set_command(tlm::TLM_IGNORE_COMMAND);
@@ -157,8 +172,7 @@ void MemoryPort::exchange(sim::Cycle until, std::vector<sim::ForeignAnswer>& ans
     throw sim::SimError(fmt::format("{}: the memory answers {} to a Batch; Protocol::kLoose or kApproximate would do",
                                     socket_.name(), turn_.get_response_string()));
   batch_.requests.clear();
-  for (const Batch::Answer& a : batch_.answers)
-    answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit, a.merges, a.level});
+  answers.insert(answers.end(), batch_.answers.begin(), batch_.answers.end());
   batch_.answers.clear();
 }
 
@@ -166,7 +180,7 @@ void MemoryPort::send() {
   while (true) {
     const auto at = next();
     if (!at || *at > sc_core::sc_time_stamp()) break;
-    const sim::ForeignRequest r = waiting_.top().request;
+    const Batch::Request r = waiting_.top().request;
     waiting_.pop();
     if (protocol_ == Protocol::kLoose)
       ready_.push_back(r);
@@ -192,7 +206,7 @@ void MemoryPort::ask_loosely() {
       sc_core::wait(ready_event_);
       --idle_;
     }
-    const sim::ForeignRequest r = ready_.front();
+    const Batch::Request r = ready_.front();
     ready_.pop_front();
     if (!ready_.empty()) due_.notify(sc_core::SC_ZERO_TIME);
     set(payload, r);
@@ -202,7 +216,7 @@ void MemoryPort::ask_loosely() {
   }
 }
 
-void MemoryPort::begin(const sim::ForeignRequest& r) {
+void MemoryPort::begin(const Batch::Request& r) {
   tlm::tlm_generic_payload& payload = pool_.take();
   set(payload, r);
   payload.get_extension<Number>()->id = r.id;

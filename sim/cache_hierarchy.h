@@ -22,19 +22,19 @@ struct CacheRequest {
   int ticket = 0;  // given back with the reply
   bool write = false;
   std::int64_t address = 0, bytes = 0;
-  Cycle at = 0;            // it leaves the core
+  Cycle at{};              // it leaves the core
   bool continues = false;  // the one before it, of the same core, kind, line and time: they are one, with its ticket
 };
 
 struct CacheReply {
   int ticket = 0;
-  Cycle at = 0;   // the data can be used; the core knows that a write is accepted
+  Cycle at{};     // the data can be used; the core knows that a write is accepted
   int level = 0;  // that the data come from: caches of the device in the order of reach, then the DRAM
 };
 
 class CacheHierarchy {
  public:
-  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+  static constexpr Cycle kNever = Cycle::max();
 
   // The caches are empty; `dram` makes what stands in for the chip's channels, if it is given. Throws SimError where
   // the chip has no cache of the device, or misses a number that a simulation needs.

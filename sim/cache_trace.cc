@@ -32,7 +32,7 @@ std::vector<CacheRequest> parts_of(const std::vector<TraceRequest>& trace, const
                        .write = r.write,
                        .address = a,
                        .bytes = next - a,
-                       .at = r.at});
+                       .at = Cycle(r.at)});
     }
   return parts;
 }
@@ -46,16 +46,17 @@ class CacheReplay {
   }
 
   void run() {
-    for (Cycle at = next(0); at != kNever; at = next(at)) turn(at, caches_.turn_of(at) + caches_.turn());
+    for (Cycle at = next(0_cycles); at != kNever; at = next(at)) turn(at, caches_.turn_of(at) + caches_.turn());
   }
 
   CacheTraceResult result(bool from_arrival) const {
     CacheTraceResult r;
-    std::vector<Clock> latencies;
+    std::vector<std::int64_t> latencies;
     for (const CacheReply& reply : done_) {
       const auto ticket = static_cast<std::size_t>(reply.ticket);
       r.cycles = std::max(r.cycles, reply.at);
-      if (!parts_[ticket].write) latencies.push_back(reply.at - (from_arrival ? parts_[ticket].at : sent_at_[ticket]));
+      if (!parts_[ticket].write)
+        latencies.push_back((reply.at - (from_arrival ? parts_[ticket].at : sent_at_[ticket])).count());
     }
     r.latency = summary_of(latencies);
     return r;
@@ -127,7 +128,8 @@ CacheTraceResult replay_through_caches(const std::vector<TraceRequest>& trace, c
   std::vector<CacheRequest> parts = parts_of(trace, caches);
   std::int64_t bytes = 0;
   for (CacheRequest& r : parts) {
-    if (injection.kind == Kind::kRate) r.at = arrival_after(static_cast<double>(bytes), injection.rate * caches.peak());
+    if (injection.kind == Kind::kRate)
+      r.at = Cycle(arrival_after(static_cast<double>(bytes), injection.rate * caches.peak()));
     bytes += caches.moved_bytes(r.address, r.bytes);
   }
   const bool one_port = injection.kind == Kind::kWindow;

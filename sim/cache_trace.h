@@ -17,7 +17,7 @@ struct CacheTraceResult {
   std::int64_t requests = 0, lines = 0;  // of the trace; parts of them that lie in one line
   std::int64_t useful_bytes = 0;         // asked for
   std::int64_t bus_bytes = 0;            // of the sectors that they touch
-  Cycle cycles = 0;                      // until the last part is answered
+  Cycle cycles{};                        // until the last part is answered
   double peak = 0;                       // bytes that the cache moves in a cycle
   std::int64_t dirtied_bytes = 0;        // that writes made dirty, written back or not
   LatencySummary latency;                // load-to-use, from leaving a core, or from arrival where that is given

@@ -25,15 +25,16 @@ constexpr double kAgree = 0.05;
 constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
 
 // Shares `total` among the causes as their weights stand, to the last cycle.
-std::array<Cycle, kStalls> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
+std::array<std::int64_t, kStalls> shared_out(const std::array<std::int64_t, kStalls>& weights, std::int64_t total) {
   double all = 0;
   for (const std::int64_t w : weights) all += static_cast<double>(w);
-  std::array<Cycle, kStalls> out{};
+  std::array<std::int64_t, kStalls> out{};
   double seen = 0;
-  Cycle given = 0;
+  std::int64_t given = 0;
   for (std::size_t s = 0; s < kStalls; ++s) {
     seen += static_cast<double>(weights[s]);
-    const Cycle until = all == 0 ? 0 : static_cast<Cycle>(static_cast<double>(total) * (seen / all) + 0.5);
+    const std::int64_t until =
+        all == 0 ? 0 : static_cast<std::int64_t>(static_cast<double>(total) * (seen / all) + 0.5);
     out[s] = until - given;
     given = until;
   }
@@ -51,9 +52,9 @@ std::vector<StallReport> stalls_of(const Statistics& t, const Occupancy& o, cons
   // On a chip whose cores reach the DRAM at once, what waits for the device waits for that.
   if (m.device_cache_names.empty())
     weights[static_cast<std::size_t>(Stall::kDram)] += std::exchange(weights[static_cast<std::size_t>(Stall::kL2)], 0);
-  weights[static_cast<std::size_t>(Stall::kTail)] = std::max<std::int64_t>(0, warps * running - busy);
-  std::array<Cycle, kStalls> cycles = shared_out(weights, running);
-  cycles[static_cast<std::size_t>(Stall::kLaunch)] += m.launch;
+  weights[static_cast<std::size_t>(Stall::kTail)] = std::max<std::int64_t>(0, warps * running.count() - busy);
+  std::array<std::int64_t, kStalls> cycles = shared_out(weights, running.count());
+  cycles[static_cast<std::size_t>(Stall::kLaunch)] += m.launch.count();
   std::vector<StallReport> out;
   for (std::size_t s = 0; s < kStalls; ++s)
     if (!m.stall_names[s].empty()) out.push_back({m.stall_names[s], cycles[s]});
@@ -123,8 +124,8 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   if (m.part) count_whole(*m.part, k.blocks, t);
   KernelReport r;
   r.name = k.name;
-  r.cycles = running + m.launch;
-  r.launch = m.launch;
+  r.cycles = (running + m.launch).count();
+  r.launch = m.launch.count();
   r.time = base::to_time(base::Cycles{r.cycles}, m.clock);
   r.stalls = stalls_of(t, o, m, k, running);
   r.levels = levels_of(t, k, m);

@@ -12,7 +12,7 @@ namespace tilescope::sim {
 namespace {
 
 // The DRAM's bytes are counted in bins of so many cycles.
-constexpr Cycle kBin = 256;
+constexpr Cycle kBin = 256_cycles;
 
 Track warps_of(int core, int slot, int warp) { return {Track::Kind::kWarp, core, slot, warp}; }
 
@@ -27,7 +27,7 @@ bool Timeline::shows(int core) const {
 // --- handing over
 
 double Timeline::shown(double at, Side side) const {
-  Cycle jumped = 0;
+  Cycle jumped{};
   for (const Jump& j : jumps_)
     if (const auto moment = static_cast<double>(j.at); moment < at || (side == Side::kBehind && moment == at))
       jumped += j.cycles;
@@ -110,7 +110,7 @@ void Timeline::end_kernel(Cycle end) {
   for (auto& [track, row] : rows_) close(track, row);
   for (const Pending& p : pending_) show(p.track, p.stretch);
   pending_.clear();
-  take_bins((first_bin_ + static_cast<Cycle>(bins_.size())) * kBin);
+  take_bins((first_bin_ + std::ssize(bins_)) * kBin);
   for (const Counter c : {Counter::kDramRead, Counter::kDramWritten}) sample(c, first_bin_ * kBin, 0);
   end_ = shown(static_cast<double>(end), Side::kBefore);
   const Track track{Track::Kind::kKernels};
@@ -121,7 +121,7 @@ void Timeline::end_kernel(Cycle end) {
 
 // Nothing runs while time is jumped over.
 void Timeline::jump(Cycle now, Cycle cycles, const std::string& what) {
-  take_bins(base::round_up(now, kBin));
+  take_bins(base::ceil_div(now.count(), kBin.count()) * kBin);
   const double from = shown(static_cast<double>(now), Side::kBehind);
   for (std::size_t c = 0; c < kCounters; ++c)
     if (std::exchange(last_[c], std::nullopt).value_or(0) != 0) hand_over({static_cast<Counter>(c), from, 0});
@@ -205,7 +205,8 @@ void Timeline::burst(int channel, bool write, bool row_hit, double from, double 
   const std::string_view read_name = row_hit ? "read hit" : "read miss";
   add({Track::Kind::kChannel, channel},
       {write ? (row_hit ? "write hit" : "write miss") : read_name, from, until, bytes});
-  const auto bin = static_cast<std::size_t>(std::max<Cycle>(0, static_cast<Cycle>(from) / kBin - first_bin_));
+  const auto bin =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, Cycle(static_cast<std::int64_t>(from)) / kBin - first_bin_));
   if (bin >= bins_.size()) bins_.resize(bin + 1, Bin{});
   bins_[bin][write ? 1 : 0] += static_cast<double>(bytes);
 }
@@ -224,8 +225,8 @@ void Timeline::sample(Counter counter, Cycle at, double value) {
 }
 
 void Timeline::take_bins(Cycle until) {
-  const Cycle bins = std::max<Cycle>(0, until / kBin - first_bin_);
-  for (Cycle b = 0; b < bins; ++b) {
+  const std::int64_t bins = std::max<std::int64_t>(0, until / kBin - first_bin_);
+  for (std::int64_t b = 0; b < bins; ++b) {
     const auto n = static_cast<std::size_t>(b);
     const Bin bin = n < bins_.size() ? bins_[n] : Bin{};
     sample(Counter::kDramRead, (first_bin_ + b) * kBin, bin[0] / static_cast<double>(kBin));

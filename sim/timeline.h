@@ -123,7 +123,7 @@ class Timeline {
   };
   struct Row {
     std::optional<Stretch> open;  // may still grow
-    Cycle told_until = 0;         // of a port
+    Cycle told_until{};           // of a port
   };
   struct Pending {
     Track track;
@@ -131,15 +131,15 @@ class Timeline {
   };
   struct OpenBlock {
     std::int64_t number = 0;
-    Cycle from = 0;
+    Cycle from{};
     std::vector<TimelineEvent> left_out;
   };
   struct Jump {
-    Cycle at = 0, cycles = 0;
+    Cycle at{}, cycles{};
   };
   struct Kernel {
     std::string name;
-    Cycle begin = 0;  // of its blocks, in the simulation's time
+    Cycle begin{};  // of its blocks, in the simulation's time
     double from = 0, launched = 0;
     std::vector<TimelineEvent> left_out;
   };
@@ -167,9 +167,9 @@ class Timeline {
   std::vector<Jump> jumps_;  // of the kernel
   double shift_ = 0;         // from the simulation's time to the program's, but for jumps
   double end_ = 0;           // of the kernels so far
-  Cycle settled_ = 0;
+  Cycle settled_{};
   std::vector<Bin> bins_;  // of the DRAM's bytes, from `first_bin_` on
-  Cycle first_bin_ = 0;
+  std::int64_t first_bin_ = 0;
   std::array<std::optional<double>, kCounters> last_{};
   std::int64_t events_ = 0;
   std::optional<double> full_at_;

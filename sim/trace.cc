@@ -21,21 +21,21 @@ constexpr Clock kNever = DramModel::kNever;
 // A burst, and when its request may arrive.
 struct Asked {
   Burst burst;
-  Clock at = 0;
+  Clock at{};
 };
 
 std::vector<Asked> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
   std::vector<Asked> out;
   for (const TraceRequest& r : trace)
     for (std::int64_t a = r.address; a < r.address + r.bytes; a = out.back().burst.end)
-      out.push_back({spec.burst_at(a, r.address + r.bytes, r.write), r.at});
+      out.push_back({spec.burst_at(a, r.address + r.bytes, r.write), Clock(r.at)});
   return out;
 }
 
 class Replay {
  public:
   Replay(const TraceSpec& spec, const std::vector<Asked>& bursts, bool timed)
-      : spec_(spec), bursts_(bursts), dram_(spec.dram, spec.channels), arrivals_(bursts.size(), 0), timed_(timed) {}
+      : spec_(spec), bursts_(bursts), dram_(spec.dram, spec.channels), arrivals_(bursts.size()), timed_(timed) {}
 
   void all_at_once() {
     for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, bursts_[i].at);
@@ -44,7 +44,7 @@ class Replay {
 
   void at_rate(double rate) {
     const double peak = static_cast<double>(spec_.channels) / static_cast<double>(spec_.dram.clocks_per_burst());
-    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, arrival_after(static_cast<double>(i), rate * peak));
+    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, Clock(arrival_after(static_cast<double>(i), rate * peak)));
     drain();
   }
 
@@ -54,7 +54,7 @@ class Replay {
     std::priority_queue<Clock, std::vector<Clock>, std::greater<>> ends;  // of what is under way and decided
     std::int64_t under_way = 0;
     std::size_t next = 0;
-    for (Clock now = 0; next < bursts_.size() || under_way > 0;) {
+    for (Clock now{}; next < bursts_.size() || under_way > 0;) {
       for (; !ends.empty() && ends.top() <= now; ends.pop()) --under_way;
       const auto may_come = [&] { return next < bursts_.size() && under_way < window && bursts_[next].at <= now; };
       for (; may_come() && has_room(bursts_[next].burst); ++under_way) {
@@ -62,14 +62,14 @@ class Replay {
         push(next++, now);
       }
       const bool may_take = next < bursts_.size() && under_way < window;
-      Clock later = may_take ? std::max(now + 1, bursts_[next].at) : kNever;
+      Clock later = may_take ? std::max(now + 1_nck, bursts_[next].at) : kNever;
       const std::size_t before = served_.size();
-      dram_.run(now + 1, served_);
+      dram_.run(now + 1_nck, served_);
       for (std::size_t i = before; i < served_.size(); ++i)
         if (!served_[i].write && !served_[i].merges) ends.push(served_[i].done + kDramHandshake);
       later = std::min(later, dram_.next());
       if (!ends.empty()) later = std::min(later, ends.top());
-      now = std::max(now + 1, later);
+      now = std::max(now + 1_nck, later);
     }
     drain();
   }
@@ -77,12 +77,12 @@ class Replay {
   TraceResult result(bool from_arrival) {
     TraceResult r;
     r.bursts = static_cast<std::int64_t>(bursts_.size());
-    std::vector<Clock> latencies;
+    std::vector<std::int64_t> latencies;
     for (const DramServed& s : served_) {
       r.clocks = std::max(r.clocks, s.done);
       r.bursts += s.merges ? s.bursts : 0;
       if (!s.write && !s.merges)
-        latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
+        latencies.push_back((s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted)).count());
     }
     r.activates = dram_.activates();
     r.latency = summary_of(latencies);
@@ -152,16 +152,16 @@ TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   return s;
 }
 
-Clock arrival_after(double others, double per_clock) {
+std::int64_t arrival_after(double others, double per_clock) {
   const double at = others > 0 ? std::ceil(others / per_clock) : 0;
-  if (at <= static_cast<double>(kMaxArrival)) return static_cast<Clock>(at);
+  if (at <= static_cast<double>(kMaxArrival)) return static_cast<std::int64_t>(at);
   throw SimError(fmt::format("at this rate requests would arrive after cycle {}", kMaxArrival));
 }
 
-LatencySummary summary_of(std::vector<Clock>& latencies) {
+LatencySummary summary_of(std::vector<std::int64_t>& latencies) {
   if (latencies.empty()) return {};
   double sum = 0;
-  for (const Clock l : latencies) sum += static_cast<double>(l);
+  for (const std::int64_t l : latencies) sum += static_cast<double>(l);
   const auto percentile = [&](std::size_t percent) {
     const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() * percent / 100);
     std::nth_element(latencies.begin(), at, latencies.end());

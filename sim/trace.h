@@ -18,7 +18,7 @@ struct TraceRequest {
 };
 
 // The last cycle in which a request may arrive: times a clock in Hz, it fits into 64 bits.
-inline constexpr Clock kMaxArrival = 4'000'000'000;
+inline constexpr std::int64_t kMaxArrival = 4'000'000'000;
 
 // How the bursts of a trace reach the controllers, none before the time of its request.
 struct Injection {
@@ -36,9 +36,9 @@ struct Injection {
 struct LatencySummary {
   double mean = 0, p50 = 0, p95 = 0, p99 = 0, max = 0;
 };
-LatencySummary summary_of(std::vector<Clock>& latencies);
+LatencySummary summary_of(std::vector<std::int64_t>& latencies);
 // When what follows so many others arrives, of which so many come a clock. Throws SimError after kMaxArrival.
-Clock arrival_after(double others, double per_clock);
+std::int64_t arrival_after(double others, double per_clock);
 
 // Where a burst goes: channels are those with a data bus of their own, pseudo-channels too, and banks are numbered
 // through all ranks of one.
@@ -73,7 +73,7 @@ struct TraceResult {
   std::int64_t requests = 0, bursts = 0;  // those that writes of parts had to read included
   std::int64_t useful_bytes = 0;          // asked for
   std::int64_t activates = 0;
-  Clock clocks = 0;        // until the last burst is done
+  Clock clocks{};          // until the last burst is done
   LatencySummary latency;  // from acceptance by the controller, or from arrival where a rate or times are given
 };
 

@@ -159,19 +159,19 @@ void add_latencies(const sim::LatencySummary& cycles, double ns_per_cycle, Trace
   r.max_latency_ns = cycles.max * ns_per_cycle;
 }
 
-// Amounts and time of a replayed trace that moved bytes over the bus within clocks of a rate.
+// Amounts and time of a replayed trace that moved bytes over the bus within cycles of a clock.
 template <typename Counts>
-TraceRow row_of(const Counts& counts, std::int64_t bus_bytes, sim::Clock clocks, base::Hertz clock) {
-  const double ns_per_clock = 1e9 / static_cast<double>(clock.n);
-  const double ns = static_cast<double>(clocks) * ns_per_clock;
+TraceRow row_of(const Counts& counts, std::int64_t bus_bytes, std::int64_t cycles, base::Hertz clock) {
+  const double ns_per_cycle = 1e9 / static_cast<double>(clock.n);
+  const double ns = static_cast<double>(cycles) * ns_per_cycle;
   TraceRow r;
   r.requests = counts.requests;
-  r.cycles = clocks;
+  r.cycles = cycles;
   r.time_us = ns / 1e3;
   r.useful_bytes = counts.useful_bytes;
   r.bus_bytes = bus_bytes;
   r.bus_gbps = static_cast<double>(bus_bytes) / ns;
-  add_latencies(counts.latency, ns_per_clock, r);
+  add_latencies(counts.latency, ns_per_cycle, r);
   return r;
 }
 
@@ -179,7 +179,7 @@ TraceRow drive_dram(const Trace& trace, const sim::TraceSpec& spec, base::Hertz 
                     const sim::Injection& injection) {
   const sim::TraceResult counts = sim::replay(trace.requests, spec, injection);
   const auto bursts = static_cast<double>(counts.bursts);
-  TraceRow r = row_of(counts, counts.bursts * spec.burst_bytes, counts.clocks, clock);
+  TraceRow r = row_of(counts, counts.bursts * spec.burst_bytes, counts.clocks.count(), clock);
   r.bursts = counts.bursts;
   r.peak_ratio = bursts * static_cast<double>(spec.dram.clocks_per_burst()) /
                  (static_cast<double>(spec.channels) * static_cast<double>(counts.clocks));
@@ -191,7 +191,7 @@ TraceRow drive_dram(const Trace& trace, const sim::TraceSpec& spec, base::Hertz 
 TraceRow drive_caches(const Trace& trace, const arch::ArchSpec& a, const sim::Injection& injection) {
   const sim::CacheTraceResult counts = sim::replay_through_caches(trace.requests, a, injection);
   const sim::LevelStatistics& dram = counts.levels.front().amounts;
-  TraceRow r = row_of(counts, counts.bus_bytes, counts.cycles, a.clock);
+  TraceRow r = row_of(counts, counts.bus_bytes, counts.cycles.count(), a.clock);
   r.bursts = dram.transactions;
   r.peak_ratio = static_cast<double>(counts.bus_bytes) / (counts.peak * static_cast<double>(counts.cycles));
   r.row_hit_ratio =

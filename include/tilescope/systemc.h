@@ -92,8 +92,8 @@ class DramTarget : public sc_core::sc_module {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   void run();
-  void accept_held(std::int64_t now);
-  void respond(std::int64_t now);
+  void accept_held();
+  void respond();
   void before_end_of_elaboration() override;
 
   struct Parts;

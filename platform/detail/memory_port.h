@@ -13,7 +13,6 @@
 
 #include "arch/spec.h"
 #include "include/tilescope/systemc.h"
-#include "sim/cycles_of_time.h"
 #include "sim/memory/dram_model.h"
 #include "sim/memory/foreign_memory.h"
 
@@ -37,17 +36,17 @@ class MemoryPort {
  public:
   using Socket = sc_core::sc_port_b<tlm::tlm_fw_transport_if<>>;
 
-  // Requests of at most `bytes`; times of the clock of what asks.
-  MemoryPort(Socket& socket, Below below, Protocol protocol, base::Hertz clock, std::int64_t bytes);
+  // Requests of at most `bytes`.
+  MemoryPort(Socket& socket, Below below, Protocol protocol, std::int64_t bytes);
 
-  void request(std::span<const sim::ForeignRequest> requests);
-  void advance(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers);
+  // As of sim::ForeignMemory, in SystemC's time.
+  void request(std::span<const Batch::Request> requests);
+  void advance(const sc_core::sc_time& until, std::vector<Batch::Answer>& answers);
   bool answers_late() const { return protocol_ != Protocol::kBatch; }
   bool busy() const { return batch_.busy; }
-  // The simulator's side.
-  std::unique_ptr<sim::ForeignMemory> as_memory();
-  // Likewise, in place of the channels of a chip.
+  // The simulator's side, in place of the channels of a chip; of its link, its caches and its channels.
   sim::DramFactory as_dram(const arch::ArchSpec& chip);
+  std::function<std::unique_ptr<sim::ForeignMemory<sim::Cycle>>()> as_memory(const arch::ArchSpec& chip);
   std::string name() const { return socket_.name(); }
   // Makes the process that sends, of the module under construction.
   void spawn();
@@ -55,38 +54,37 @@ class MemoryPort {
 
  private:
   struct Waiting {
-    sim::ForeignRequest request;
+    Batch::Request request;
     bool operator>(const Waiting& o) const {
-      return request.arrival != o.request.arrival ? request.arrival > o.request.arrival : request.id > o.request.id;
+      return request.at != o.request.at ? request.at > o.request.at : request.id > o.request.id;
     }
   };
 
   void send();
-  void exchange(sim::Cycle until, std::vector<sim::ForeignAnswer>& answers);
-  void begin(const sim::ForeignRequest& r);
+  void exchange(const sc_core::sc_time& until, std::vector<Batch::Answer>& answers);
+  void begin(const Batch::Request& r);
   // When the next request can be sent, in SystemC's time; nothing while the memory holds one or none waits.
   std::optional<sc_core::sc_time> next() const;
   void notify();
   void ask_loosely();
-  void set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r);
+  void set(tlm::tlm_generic_payload& payload, const Batch::Request& r);
   void take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at);
   void require_ok(const tlm::tlm_generic_payload& payload);
 
   Socket& socket_;
   sc_core::sc_event due_;
   Protocol protocol_;
-  sim::CyclesOfTime time_;
   std::vector<unsigned char> data_;  // that reads and writes share: no one looks at it
   PayloadPool pool_;
   tlm::tlm_generic_payload turn_;  // extended by the batch
   Batch batch_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;  // to be sent at their times
   tlm::tlm_generic_payload* requesting_ = nullptr;                              // the memory has not ended its request
-  sc_core::sc_time free_;                  // it ended the one before then: the next one does not begin before
-  std::deque<sim::ForeignRequest> ready_;  // for a thread
+  sc_core::sc_time free_;             // it ended the one before then: the next one does not begin before
+  std::deque<Batch::Request> ready_;  // for a thread
   int idle_ = 0, threads_ = 0;
   sc_core::sc_event ready_event_;
-  std::vector<sim::ForeignAnswer> answers_;
+  std::vector<Batch::Answer> answers_;
   std::string failed_;
 };
 

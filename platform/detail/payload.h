@@ -6,7 +6,7 @@
 #include <optional>
 #include <tlm>
 
-#include "sim/common/cycle.h"
+#include "sim/common/ticks.h"
 
 namespace tilescope::systemc {
 
@@ -26,8 +26,9 @@ inline std::optional<tlm::tlm_response_status> refused(const tlm::tlm_generic_pa
 }
 
 // When a payload is answered; of one time, what was asked first.
+template <class Tick>
 struct Response {
-  std::int64_t at = 0;  // of the target's clock
+  Tick at{};  // of the target's clock
   std::uint64_t number = 0;
   tlm::tlm_generic_payload* payload = nullptr;
   bool operator>(const Response& o) const { return at != o.at ? at > o.at : number > o.number; }

@@ -15,7 +15,7 @@ namespace {
 
 using base::ceil_div;
 
-Cycle of(const std::optional<base::Cycles>& c) { return c ? c->n : 0; }
+Cycle of(const std::optional<base::Cycles>& c) { return Cycle(c ? c->n : 0); }
 
 // Operations of one iteration, a product that is summed being one.
 std::int64_t operations(const expr::Stage& s) {
@@ -107,17 +107,17 @@ std::int64_t Arithmetic::loading(const std::vector<Load>& read, std::int64_t tim
 }
 
 Cycle Arithmetic::in_turn(const std::vector<std::int64_t>& instructions) const {
-  Cycle end = 0;
+  std::int64_t end = 0;
   for (std::size_t w = 0; w < instructions.size(); ++w)
-    if (instructions[w] > 0) end = std::max(end, static_cast<Cycle>(w) + (instructions[w] - 1) * interval_ + 1);
+    if (instructions[w] > 0) end = std::max(end, static_cast<std::int64_t>(w) + (instructions[w] - 1) * interval_ + 1);
   // The supervisor goes on when the turn is its own again.
-  return base::round_up(end, interval_);
+  return Cycle(base::round_up(end, interval_));
 }
 
 Cycle Arithmetic::block(const std::vector<std::int64_t>& extents) {
   for (const std::int64_t e : extents)
-    if (e == 0) return 0;
-  const auto [place, is_new] = known_.try_emplace(extents, 0);
+    if (e == 0) return 0_cycles;
+  const auto [place, is_new] = known_.try_emplace(extents);
   if (is_new) place->second = instruction_->n * instruction_->k > 1 ? product(extents) : vectors(extents);
   return place->second;
 }
@@ -151,8 +151,9 @@ Cycle Arithmetic::multiplied(std::int64_t rows, int passing, std::int64_t column
   const std::int64_t blocks = column_blocks * depth_blocks;
   // Coefficients that stay are loaded before rows pass; those that do not come with every row.
   const std::int64_t of_block = c.n * c.k * element;
-  const Cycle loaded =
-      c.weight_load_width ? loading({{coefficients, of_block}}, blocks, ceil_div(of_block, c.weight_load_width->n)) : 0;
+  const Cycle loaded(c.weight_load_width
+                         ? loading({{coefficients, of_block}}, blocks, ceil_div(of_block, c.weight_load_width->n))
+                         : 0);
   std::vector<Load> beside = {{passing, c.m * c.k * element}};
   if (!c.weight_load_width) beside.push_back({coefficients, of_block});
   const std::int64_t multiplying = ceil_div(c.m * c.n * c.k, c.per_core);
@@ -187,7 +188,8 @@ Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
   std::vector<std::int64_t> issued;
   if (reduces) {
     issued = shared_out(results, workers_);
-    for (std::int64_t& n : issued) n = n * of(library.block) + loading(read, n * ceil_div(summed, width), arithmetic);
+    for (std::int64_t& n : issued)
+      n = n * of(library.block).count() + loading(read, n * ceil_div(summed, width), arithmetic);
   } else {
     const std::int64_t beside = arithmetic + stores(width * base::size_of(result_).n);
     issued = shared_out(results, workers_);
@@ -198,7 +200,7 @@ Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
 
 Cycle Arithmetic::adding(std::int64_t elements, std::int64_t parts) const {
   const arch::ComputeSpec* adds = arch::scalar_unit_of(chip_, sum_, sum_);
-  if (adds == nullptr || elements == 0) return 0;
+  if (adds == nullptr || elements == 0) return 0_cycles;
   const std::int64_t bytes = adds->per_core * base::size_of(sum_).n;
   const arch::VertexOverhead none, &library = adds->overhead ? *adds->overhead : none;
   std::vector<std::int64_t> issued = shared_out(elements, workers_);

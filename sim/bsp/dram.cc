@@ -2,7 +2,6 @@
 #include "sim/bsp/detail/dram.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "arch/derive.h"
@@ -26,15 +25,12 @@ Dram::Dram(const arch::ArchSpec& a) : cores_(a.core.count), map_(of_one_channel(
   const arch::DramLevel& dram = *arch::dram_of(a);
   burst_ = arch::transaction_of(dram).n;
   row_ = dram.row.value_or(base::Bytes{burst_}).n;
-  const std::int64_t common = std::gcd(dram.clock.n, a.clock.n);
-  clock_per_ = dram.clock.n / common, cycles_per_ = a.clock.n / common;
+  clocks_ = ClockRatio(dram.clock, a.clock);
   const DramSpec spec = dram_spec(dram);
   of_burst_ = spec.clocks_per_burst();
   channels_.assign(static_cast<std::size_t>(dram.channels), DramChannel(spec));
-  if (dram.latency) rest_ = std::max<Cycle>(0, dram.latency->n - cycle_at(conflict_clocks(spec, 1)));
+  if (dram.latency) rest_ = std::max(0_cycles, Cycle(dram.latency->n) - clocks_.cycle_at(conflict_clocks(spec, 1)));
 }
-
-Cycle Dram::cycle_at(Clock c) const { return base::ceil_div(c * cycles_per_, clock_per_); }
 
 // Bursts that an access touches, those of one row together.
 void Dram::push(const Exchange& e, std::size_t transfer, std::int64_t channel, bool write, Cycle at) {
@@ -46,7 +42,7 @@ void Dram::push(const Exchange& e, std::size_t transfer, std::int64_t channel, b
       const DramPlace place = map_.dram(from / burst_);
       const std::int64_t bursts = base::ceil_div(until, burst_) - from / burst_;
       channels_[static_cast<std::size_t>(channel)].push(
-          {static_cast<int>(transfer), write, place.bank, place.row, bursts, clock_at(at)});
+          {static_cast<int>(transfer), write, place.bank, place.row, bursts, clocks_.clock_at(at)});
       ++left_[transfer];
       from = until;
     }
@@ -58,14 +54,14 @@ void Dram::serve(Done done) {
   for (DramChannel& c : channels_) {
     while (const auto next = c.next()) {
       served_.clear();
-      c.run(*next + 1, served_);
+      c.run(*next + 1_nck, served_);
       for (const DramServed& s : served_) {
         ++statistics_.requests;
         statistics_.transactions += s.bursts;
         statistics_.hits += s.row_hit ? s.bursts : s.bursts - 1;
         (s.write ? statistics_.written_bytes : statistics_.read_bytes) += s.bursts * burst_;
         const auto transfer = static_cast<std::size_t>(s.id);
-        if (--left_[transfer] == 0) done(transfer, cycle_at(s.done));
+        if (--left_[transfer] == 0) done(transfer, clocks_.cycle_at(s.done));
       }
     }
   }
@@ -79,7 +75,7 @@ Cycle Dram::busiest(const Exchange& e) const {
     for (std::size_t n = t.first_access; n < t.first_access + t.accesses; ++n)
       bursts[static_cast<std::size_t>(channel)] += bursts_of(e.accesses[n], burst_);
   }
-  return cycle_at(*std::max_element(bursts.begin(), bursts.end()) * of_burst_);
+  return clocks_.cycle_at(*std::max_element(bursts.begin(), bursts.end()) * of_burst_);
 }
 
 LevelStatistics Dram::counted(const Exchange& e) const {
@@ -95,7 +91,7 @@ LevelStatistics Dram::counted(const Exchange& e) const {
 }
 
 std::vector<Cycle> Dram::read(const Exchange& e, Cycle now) {
-  std::vector<Cycle> ready(e.transfers.size(), 0);
+  std::vector<Cycle> ready(e.transfers.size());
   left_.assign(e.transfers.size(), 0);
   // The groups in turn, each channel beginning with another one: else all channels would read for the same receivers,
   // whose ports take less than the DRAM gives.
@@ -123,7 +119,7 @@ Cycle Dram::write(const Exchange& e, const std::vector<std::pair<Cycle, std::siz
   std::sort(in_order.begin(), in_order.end());
   left_.assign(e.transfers.size(), 0);
   for (const auto& [at, n] : in_order) push(e, n, e.groups[e.transfers[n].group].front() - cores_, true, at);
-  Cycle end = 0;
+  Cycle end{};
   serve([&](std::size_t /*transfer*/, Cycle done) { end = std::max(end, done); });
   return end;
 }

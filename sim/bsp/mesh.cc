@@ -32,7 +32,7 @@ class Mesh : public Fabric {
         cores_(a.core.count),
         networks_(link_.networks.value_or(1)),
         routers_(std::int64_t{ways_.extent(true)} * ways_.extent(false)),
-        free_(static_cast<std::size_t>(networks_ * kKinds * routers_), 0),
+        free_(static_cast<std::size_t>(networks_ * kKinds * routers_)),
         ports_(static_cast<std::size_t>(ways_.senders() * networks_)),
         watch_(std::move(watch)) {
     if (arch::dram_of(a) != nullptr) dram_.emplace(a);
@@ -102,8 +102,8 @@ class Mesh : public Fabric {
     std::int32_t network = 0, heads = 0;  // that are still on their way
     Rectangle to;
     Tree tree;
-    Cycle lasts = 0, holds = 0;  // until its last byte has left; of a link
-    std::size_t number = 0;      // of the transfer
+    Cycle lasts{}, holds{};  // until its last byte has left; of a link
+    std::size_t number = 0;  // of the transfer
     bool to_channel = false;
   };
   // Of what is under way, on the trunk or on a branch, where it still has so many links to take.
@@ -135,7 +135,7 @@ class Mesh : public Fabric {
     return static_cast<std::size_t>(s.transfer - exchange_->transfers.data());
   }
   // When what is sent has been read; at once of a core's.
-  Cycle there(const Sending& s) const { return s.transfer->from < cores_ ? 0 : read_[number_of(s)]; }
+  Cycle there(const Sending& s) const { return s.transfer->from < cores_ ? 0_cycles : read_[number_of(s)]; }
 
   // How long a sending that begins now holds its port.
   Cycle inject(const Sending& s, Cycle now, bool first) {
@@ -230,7 +230,7 @@ class Mesh : public Fabric {
   PortWatch watch_;
   using Ready = std::pair<Cycle, std::size_t>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
-  Cycle end_ = 0;
+  Cycle end_{};
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Range {
 class Plane {
  public:
   Plane(std::int32_t rows, std::int32_t columns)
-      : rows_(rows), columns_(columns), differences_(at(rows + 1, 0, columns), 0) {}
+      : rows_(rows), columns_(columns), differences_(at(rows + 1, 0, columns)) {}
 
   void add(Range rows, Range columns, Cycle cycles) {
     for (const Range& r : cut(rows, rows_))
@@ -34,7 +34,7 @@ class Plane {
   }
 
   Cycle most() {
-    Cycle most = 0;
+    Cycle most{};
     for (std::int32_t r = 0; r < rows_; ++r)
       for (std::int32_t c = 0; c < columns_; ++c) {
         if (r > 0) differences_[at(r, c)] += differences_[at(r - 1, c)];
@@ -69,8 +69,8 @@ Range taken(std::int32_t from, std::int32_t reach, bool forward, std::int32_t ex
 Load load_of(const Exchange& exchange, const MeshWays& ways, const arch::LinkSpec& link) {
   const std::int32_t rows = ways.extent(true), columns = ways.extent(false);
   const auto networks = static_cast<std::size_t>(link.networks.value_or(1));
-  const Cycle gap = link.noncontiguous_gap ? link.noncontiguous_gap->n : 0, hop = link.hop ? link.hop->n : 0,
-              port = link.port ? link.port->n : 0;
+  const Cycle gap(link.noncontiguous_gap ? link.noncontiguous_gap->n : 0), hop(link.hop ? link.hop->n : 0),
+      port(link.port ? link.port->n : 0);
   constexpr std::size_t kIn = 4, kOut = 5, kToChannel = 6, kFromChannel = 7, kKinds = 8;
   std::vector<Plane> planes(networks * kKinds, Plane(rows, columns));
   // Ports' first sendings, by turn and then in order, need no gap before their first piece.
@@ -78,7 +78,7 @@ Load load_of(const Exchange& exchange, const MeshWays& ways, const arch::LinkSpe
   const auto port_of = [&](const Sending& s) {
     return static_cast<std::size_t>(s.transfer->from) * networks + static_cast<std::size_t>(s.network);
   };
-  if (gap > 0) {
+  if (gap > 0_cycles) {
     first.assign(static_cast<std::size_t>(ways.senders()) * networks, {0, nullptr});
     ways.for_each_sending(exchange, [&](const Sending& s) {
       auto& [turn, transfer] = first[port_of(s)];
@@ -92,7 +92,7 @@ Load load_of(const Exchange& exchange, const MeshWays& ways, const arch::LinkSpe
     const Tree tree = ways.tree(s.network, from, s.to);
     const auto network = static_cast<std::size_t>(s.network);
     Plane* of_network = &planes[network * kKinds];
-    const bool begins = gap > 0 && first[port_of(s)] == std::pair(ways.turn_of(s), s.transfer);
+    const bool begins = gap > 0_cycles && first[port_of(s)] == std::pair(ways.turn_of(s), s.transfer);
     const Cycle holds = cycles_of_bytes(t, link), lasts = holds + gap * (t.pieces - (begins ? 1 : 0));
     const bool by_column = tree.trunk_by_column;
     const auto add = [&](std::size_t kind, bool column_first, Range along, Range across, Cycle cycles) {

@@ -112,7 +112,7 @@ class Ports : public Fabric {
     });
     if (taken != nullptr) return taken->waiting.push_back(number);
     // Pointers of the first piece are set before the exchange begins.
-    const Cycle lasts = base::ceil_div(cycles_of_bytes(t, link_), paired_[number] ? pairing_ : 1);
+    const Cycle lasts(base::ceil_div(cycles_of_bytes(t, link_).count(), paired_[number] ? pairing_ : 1));
     const Cycle until = now + lasts + gap_ * (t.pieces - (first ? 1 : 0));
     for_each_port(number, [](Port& p) { p.busy = p.used = true; });
     under_way_.emplace(until, number);
@@ -126,10 +126,9 @@ class Ports : public Fabric {
 
   // A word's way grows with the distance of the cores' numbers, which is a third of the greatest in the mean.
   Cycle route(std::int64_t from, std::int64_t to) const {
-    const Cycle mean = link_.latency ? link_.latency->n : 0,
-                spread = link_.latency_spread ? link_.latency_spread->n : 0;
+    const Cycle mean(link_.latency ? link_.latency->n : 0), spread(link_.latency_spread ? link_.latency_spread->n : 0);
     const std::int64_t distance = std::abs(from - to), farthest = std::max<std::int64_t>(1, cores_ - 1);
-    return std::max<Cycle>(0, mean - spread / 3) + spread * distance / farthest;
+    return std::max(0_cycles, mean - spread / 3) + spread * distance / farthest;
   }
 
   const arch::LinkSpec& link_;
@@ -141,7 +140,7 @@ class Ports : public Fabric {
   const Exchange* exchange_ = nullptr;
   using Ending = std::pair<Cycle, std::size_t>;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> under_way_;
-  Cycle end_ = 0;
+  Cycle end_{};
 };
 
 }  // namespace

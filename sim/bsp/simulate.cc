@@ -52,7 +52,7 @@ LevelStatistics over(const LevelStatistics& sum, std::int64_t n) {
 // What a round was seen to take, or is taken to.
 struct Taken {
   bool simulated = false;
-  Cycle exchange = 0, compute = 0, store = 0;
+  Cycle exchange{}, compute{}, store{};
   std::int64_t phases = 0;  // of the exchange
   LevelStatistics link, dram;
   std::vector<Cycle> of_cores;  // that are shown: until each has computed
@@ -73,7 +73,7 @@ class StageRun {
         arithmetic_(p, s, a),
         classes_(s),
         fabric_(arch::core_link(a).kind == arch::LinkKind::kMesh ? make_mesh(a, watch()) : make_ports(a, watch())),
-        loop_(*fabric_, arch::core_sync(a).n) {}
+        loop_(*fabric_, Cycle(arch::core_sync(a).n)) {}
 
   KernelReport run(Cycle begin) {
     for (std::int64_t core = 0; options_.timeline != nullptr && core < s_.cores; ++core)
@@ -104,7 +104,7 @@ class StageRun {
     if (counts_ != nullptr) counts_->delivered += e.kept;
     if (e.empty()) return out;
     ports_.clear();
-    exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
+    exchange_begin_ = loop_.now() + Cycle(arch::core_sync(chip_).n);
     out.exchange = time_of(e, out.dram);
     out.ports = std::move(ports_);
     out.phases = 1;
@@ -227,7 +227,7 @@ class StageRun {
 
   // Where the samples agree, the other rounds take their mean.
   bool leave_out_others(const std::vector<std::size_t>& rounds, std::size_t samples) {
-    Cycle least = -1, most = 0;
+    Cycle least{-1}, most{};
     Taken sum;
     double squares = 0;
     std::int64_t n = 0;
@@ -242,7 +242,7 @@ class StageRun {
       add(sum.link, t.link), add(sum.dram, t.dram);
       const Cycle all = t.exchange + t.compute + t.store;
       squares += static_cast<double>(all) * static_cast<double>(all);
-      least = least < 0 ? all : std::min(least, all);
+      least = least < 0_cycles ? all : std::min(least, all);
       most = std::max(most, all);
     }
     const double mean = static_cast<double>(sum.exchange + sum.compute + sum.store) / static_cast<double>(n);
@@ -268,7 +268,7 @@ class StageRun {
     const Round& r = rounds_[number];
     Taken& t = taken_[number];
     t = filled(r.due, counters_at(s_, r.first));
-    std::vector<Cycle> busy(classes_.all().size(), 0);
+    std::vector<Cycle> busy(classes_.all().size());
     std::vector<std::int64_t> extents(s_.axes.size());
     for (std::int64_t step = r.first; step < r.last; ++step) {
       const Counters at = counters_at(s_, step);
@@ -296,7 +296,7 @@ class StageRun {
     if (!s_.reduce) return;
     const Counters last = counters_at(s_, steps_of(s_) - 1);
     reduced_ = exchanged(exchanges_.reducing(s_, last));
-    std::vector<Cycle> busy(static_cast<std::size_t>(s_.cores), 0);
+    std::vector<Cycle> busy(static_cast<std::size_t>(s_.cores));
     const lower::bsp::Reduce& r = *s_.reduce;
     const lower::bsp::Buffer& sums = s_.buffers[static_cast<std::size_t>(s_.compute.sums)];
     for (std::int64_t core = 0; core < s_.cores; ++core) {
@@ -318,35 +318,36 @@ class StageRun {
   KernelReport reported(Cycle begin) {
     KernelReport k;
     k.name = fmt::format("stage {}", s_.number + 1);
-    std::vector<Cycle> cycles(std::size(kCauses), 0);
-    k.launch = cycles[kLaunch] = std::llround(chip_.launch_overhead.v * static_cast<double>(chip_.clock.n) * 1e-6);
-    if (options_.timeline != nullptr) options_.timeline->begin_kernel(k.name, k.launch, begin);
+    std::vector<Cycle> cycles(std::size(kCauses));
+    cycles[kLaunch] = Cycle(std::llround(chip_.launch_overhead.v * static_cast<double>(chip_.clock.n) * 1e-6));
+    k.launch = cycles[kLaunch].count();
+    if (options_.timeline != nullptr) options_.timeline->begin_kernel(k.name, cycles[kLaunch], begin);
     Cycle at = begin;
     LevelStatistics link = arranged_.link, dram = arranged_.dram;
-    if (arranged_.exchange > 0) at = shown_exchange("arrange", arranged_, at);
+    if (arranged_.exchange > 0_cycles) at = shown_exchange("arrange", arranged_, at);
     cycles[kArrange] = arranged_.exchange;
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       const Taken& t = taken_[r];
       add(link, t.link), add(dram, t.dram);
-      const Cycle hidden = beside() && r > 0 ? std::min(t.exchange, taken_[r - 1].compute) : 0;
+      const Cycle hidden = beside() && r > 0 ? std::min(t.exchange, taken_[r - 1].compute) : 0_cycles;
       cycles[kExchange] += t.exchange - hidden;
       cycles[kCompute] += t.compute;
-      if (t.exchange > 0) at = shown_exchange("exchange", t, at - hidden);
+      if (t.exchange > 0_cycles) at = shown_exchange("exchange", t, at - hidden);
       at = shown_compute(r, t, at);
       cycles[kStore] += t.store;
-      if (t.store > 0) at = shown_store(t, at);
+      if (t.store > 0_cycles) at = shown_store(t, at);
     }
     add(link, reduced_.link), add(link, stored_.link), add(dram, stored_.dram);
     cycles[kReduce] = reduced_.exchange + reduced_.compute;
-    if (reduced_.exchange > 0) at = shown_exchange("reduce", reduced_, at) + reduced_.compute;
+    if (reduced_.exchange > 0_cycles) at = shown_exchange("reduce", reduced_, at) + reduced_.compute;
     cycles[kStore] += stored_.exchange;
-    if (stored_.exchange > 0) at = shown_exchange("store", stored_, at);
-    cycles[kSync] = 2 * phases_ * arch::core_sync(chip_).n;
+    if (stored_.exchange > 0_cycles) at = shown_exchange("store", stored_, at);
+    cycles[kSync] = 2 * phases_ * Cycle(arch::core_sync(chip_).n);
     const arch::DramLevel* level = arch::dram_of(chip_);
     for (std::size_t c = 0; c < cycles.size(); ++c) {
       if (c == kStore && level == nullptr) continue;
-      k.stalls.push_back({kCauses[c], cycles[c]});
-      k.cycles += cycles[c];
+      k.stalls.push_back({kCauses[c], cycles[c].count()});
+      k.cycles += cycles[c].count();
     }
     if (options_.timeline != nullptr) options_.timeline->end_kernel(at);
     k.time = base::Microseconds{static_cast<double>(k.cycles) / static_cast<double>(chip_.clock.n) * 1e6};
@@ -362,7 +363,7 @@ class StageRun {
 
   // Both return when it is over.
   Cycle shown_exchange(std::string_view name, const Taken& t, Cycle at) {
-    const Cycle sync = arch::core_sync(chip_).n, begin = at + sync, end = begin + t.exchange;
+    const Cycle sync(arch::core_sync(chip_).n), begin = at + sync, end = begin + t.exchange;
     for (const int core : shown_cores_) {
       options_.timeline->phase(core, "sync", at, begin);
       options_.timeline->phase(core, name, begin, end);
@@ -396,7 +397,7 @@ class StageRun {
   Arithmetic arithmetic_;
   CoreClasses classes_;
   std::vector<PortUse> ports_;  // of the exchange that runs
-  Cycle exchange_begin_ = 0;
+  Cycle exchange_begin_{};
   std::unique_ptr<Fabric> fabric_;
   SuperstepLoop loop_;
   std::vector<Round> rounds_;
@@ -430,7 +431,8 @@ SimReport simulate(const Program& p, const arch::ArchSpec& chip, const SimOption
     counts->received.assign(static_cast<std::size_t>(p.cores), 0);
   }
   SimReport all;
-  for (const Stage& s : p.stages) add_to(all, StageRun(p, s, chip, options, counts, counted_beyond).run(all.cycles));
+  for (const Stage& s : p.stages)
+    add_to(all, StageRun(p, s, chip, options, counts, counted_beyond).run(Cycle(all.cycles)));
   return all;
 }
 

@@ -72,7 +72,7 @@ class BarrierModule : public sc_core::sc_module {
   }
   void open() { opened_ = cycle_now(); }
 
-  Cycle sync_, opened_ = 0;
+  Cycle sync_, opened_{};
   std::size_t missing_ = 0;
   bool meet_ = false;
   sc_core::sc_event_queue arrivals_;
@@ -96,13 +96,13 @@ SuperstepLoop::~SuperstepLoop() = default;
 Cycle SuperstepLoop::now() const { return cycle_now(); }
 
 Cycle SuperstepLoop::exchange(const Exchange& e) {
-  modules_->barrier.expect({0}, true);
+  modules_->barrier.expect({0_cycles}, true);
   run_to_rest();
   const Cycle begin = cycle_now();
   modules_->fabric.begin(e);
   run_to_rest();
-  const Cycle lasted = std::max<Cycle>(0, modules_->of.end() - begin);
-  modules_->barrier.expect({0}, true);
+  const Cycle lasted = std::max(0_cycles, modules_->of.end() - begin);
+  modules_->barrier.expect({0_cycles}, true);
   run_to_rest();
   return lasted;
 }
@@ -111,7 +111,7 @@ Cycle SuperstepLoop::compute(const std::vector<Cycle>& of_cores) {
   std::vector<Cycle> instants = of_cores;
   std::sort(instants.begin(), instants.end());
   instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
-  if (instants.empty()) return 0;
+  if (instants.empty()) return 0_cycles;
   const Cycle begin = cycle_now();
   modules_->barrier.expect(instants, false);
   run_to_rest();

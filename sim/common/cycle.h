@@ -2,10 +2,12 @@
 #pragma once
 // The simulator's time.
 
-#include <cstdint>
+#include "sim/common/ticks.h"
 
 namespace tilescope::sim {
 
-using Cycle = std::int64_t;  // of the core's clock
+using Cycle = Ticks<struct CoreClockTag>;  // of the cores
+
+constexpr Cycle operator""_cycles(unsigned long long count) { return Cycle(static_cast<std::int64_t>(count)); }
 
 }  // namespace tilescope::sim

@@ -10,7 +10,6 @@
 
 #include "base/units.h"
 #include "lower/counters.h"
-#include "sim/common/cycle.h"
 
 namespace tilescope::sim {
 
@@ -54,7 +53,7 @@ struct LevelReport {
 
 struct StallReport {
   std::string name;
-  Cycle cycles = 0;
+  std::int64_t cycles = 0;
 
   bool operator==(const StallReport&) const = default;
 };
@@ -62,8 +61,8 @@ struct StallReport {
 struct KernelReport {
   std::string name;
   base::Microseconds time;          // launch included
-  Cycle cycles = 0;                 // of the core's clock, launch included
-  Cycle launch = 0;                 // of those
+  std::int64_t cycles = 0;          // of the core's clock, launch included
+  std::int64_t launch = 0;          // of those
   std::vector<StallReport> stalls;  // add up to `cycles`
   std::vector<LevelReport> levels;  // outermost first
   std::int64_t blocks = 0;
@@ -88,15 +87,15 @@ struct ScaledReport {
 // Of all kernels, one after another.
 struct SimReport {
   base::Microseconds time;
-  Cycle cycles = 0;
-  Cycle launch = 0;
+  std::int64_t cycles = 0;
+  std::int64_t launch = 0;
   std::vector<StallReport> stalls;
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
   std::optional<ScaledReport> scaled;  // of mode kScaled
 
   // Cycles without launches.
-  Cycle running() const { return cycles - launch; }
+  std::int64_t running() const { return cycles - launch; }
 };
 
 }  // namespace tilescope::sim

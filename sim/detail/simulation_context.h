@@ -9,12 +9,12 @@
 namespace tilescope::sim {
 
 // One unit of SystemC's time is one core cycle.
-inline Cycle cycle_now() { return static_cast<Cycle>(sc_core::sc_time_stamp().value()); }
+inline Cycle cycle_now() { return Cycle(static_cast<std::int64_t>(sc_core::sc_time_stamp().value())); }
 
 // From now until then, as SystemC counts it.
 inline sc_core::sc_time until(Cycle at) {
   const Cycle now = cycle_now();
-  return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(at > now ? at - now : 0));
+  return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(at > now ? (at - now).count() : 0));
 }
 
 // A context of its own for each run, so that a process can hold any number of them, one after the other.

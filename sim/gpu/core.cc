@@ -27,10 +27,10 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& stati
   code_ = &code;
   statistics_ = &statistics;
   warps_per_block_ = occupancy.warps;
-  launched_ = stored_ = ran_until_ = tma_free_ = 0;
+  launched_ = stored_ = ran_until_ = tma_free_ = 0_cycles;
   missed_by_.assign(sampled_ ? code.copies() : 0, {});
   if (sampled_) shadows_.emplace(code);
-  ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0);
+  ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0_cycles);
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
   if (!machine_.cache) return;
@@ -53,7 +53,7 @@ std::optional<Cycle> Core::next() const {
 
 void Core::count_stall(Warp& w, Stall why, Cycle until) {
   if (until <= w.since) return;
-  statistics_->stall(why) += until - w.since;
+  statistics_->stall(why) += (until - w.since).count();
   if (timeline_ != nullptr)
     timeline_->warp(number_, w.block, w.number, machine_.stall_names[static_cast<std::size_t>(why)], w.since, until);
   w.since = until;
@@ -71,13 +71,13 @@ std::vector<Core::Block>::const_iterator Core::next_place() const {
 
 Cycle Core::room_since(Cycle now) const {
   const Cycle end = next_place()->end;
-  return end > 0 ? end : now;
+  return end > 0_cycles ? end : now;
 }
 
 void Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped) {
   const auto free = blocks_.begin() + (next_place() - blocks_.cbegin());
   // Its place is its own from when the block before it ended; the chip's `launch` holds what the first blocks wait for.
-  const bool succeeds = free->end > 0;
+  const bool succeeds = free->end > 0_cycles;
   const Cycle since = succeeds ? free->end : now;
   const Cycle first =
       succeeds ? std::max(now, std::max(since, handed_out) + machine_.block_launch) : std::max(now, handed_out);
@@ -102,7 +102,7 @@ void Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped)
   }
   deal_partitions(static_cast<std::size_t>(slot));
   if (timeline_ != nullptr) timeline_->block_started(number_, slot, block, since);
-  if (machine_.warp_launch == 0) {
+  if (machine_.warp_launch == 0_cycles) {
     push(Event::Kind::kBlock, first, slot);
     return;
   }
@@ -131,7 +131,7 @@ void Core::run(Cycle until) {
     } else if (e.kind == Event::Kind::kBlock) {
       const auto first = who * static_cast<std::size_t>(warps_per_block_);
       for (std::size_t w = first; w < first + static_cast<std::size_t>(warps_per_block_); ++w)
-        if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1);
+        if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1_cycles);
     } else if (e.kind == Event::Kind::kBoxes) {
       ask_for_lines(e.at, until);
     } else {
@@ -246,8 +246,8 @@ std::optional<Cycle> Core::reach_barrier(Warp& w, Cycle t) {
   b.release = std::max(b.release, t);
   if (b.at_barrier < b.running) return std::nullopt;
   b.at_barrier = 0;
-  push(Event::Kind::kBlock, b.release + 1, w.block);
-  b.release = 0;
+  push(Event::Kind::kBlock, b.release + 1_cycles, w.block);
+  b.release = 0_cycles;
   return std::nullopt;
 }
 

@@ -20,6 +20,10 @@ std::int64_t parts(const Rate& r, std::int64_t units) {
   return base::ceil_div(units * r.cycles * kCycleParts, r.units);
 }
 
+// Of parts of cycles: the cycle that they lie in, and the one in which they are over.
+constexpr Cycle cycle_of(std::int64_t parts) { return Cycle(parts / kCycleParts); }
+constexpr Cycle end_of(std::int64_t parts) { return Cycle(base::ceil_div(parts, kCycleParts)); }
+
 std::int64_t pieces_of(const SegmentCost& c) {
   const std::int64_t longest =
       std::max({*std::max_element(c.pipes.begin(), c.pipes.end()), c.issue * kCycleParts, c.passes * kCycleParts});
@@ -49,7 +53,7 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
 
 Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
   const auto partition = static_cast<std::size_t>(w.partition);
-  const std::int64_t now = from * kCycleParts;
+  const std::int64_t now = from.count() * kCycleParts;
   Taken taken{now, now, now, 0};
   const auto take = [&](std::int64_t& free, std::int64_t work) {
     if (work <= 0) return;
@@ -77,22 +81,22 @@ Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t p
 }
 
 Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
-  const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
+  const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0_cycles;
   const Taken taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
   // What only moves and computes addresses has slots and lanes between instructions of warps that compute.
-  Cycle done = base::ceil_div(c.computes ? taken.end : taken.beside, kCycleParts);
-  const Cycle passes_from = c.computes ? taken.begin / kCycleParts - first : t;
-  done = std::max(done, t + first + c.latency / pieces);
-  Cycle moved = 0;
+  Cycle done = end_of(c.computes ? taken.end : taken.beside);
+  const Cycle passes_from = c.computes ? cycle_of(taken.begin) - first : t;
+  done = std::max(done, t + first + Cycle(c.latency / pieces));
+  Cycle moved{};
   if (const std::int64_t passes = c.passes - c.kept_passes; passes > 0) {
     const std::int64_t accesses = c.accesses - c.kept_accesses;
-    const Cycle over = c.computes ? taken.longest / kCycleParts : 0;
+    const Cycle over = c.computes ? cycle_of(taken.longest) : 0_cycles;
     moved = scratchpad_.book(passes_from, base::ceil_div(passes, pieces), over);
     if (accesses > 0 && (machine_.lanes_shared || machine_.scratchpad_lanes.units < machine_.limits.warp)) {
       ReservationTable& lanes = machine_.lanes_shared ? memory_lanes_ : own_scratchpad_lanes_;
       moved = std::max(moved, lanes.book(passes_from, base::ceil_div(accesses * machine_.limits.warp, pieces), over));
     }
-    if (!c.computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - machine_.scratchpad.cycles;
+    if (!c.computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - Cycle(machine_.scratchpad.cycles);
   }
   count_stall(w, Stall::kIssue, done);
   count_stall(w, Stall::kScratchpad, moved);
@@ -109,15 +113,14 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
     statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
   const Taken taken = take_pipes(w, c, pieces, t);
-  const Cycle begin = taken.begin / kCycleParts;
-  Cycle done = std::max(base::ceil_div(taken.end, kCycleParts), begin + c.latency / pieces);
+  const Cycle begin = cycle_of(taken.begin);
+  Cycle done = std::max(end_of(taken.end), begin + Cycle(c.latency / pieces));
   if (c.passes > 0)
-    done = std::max(done, scratchpad_.book(begin, base::ceil_div(c.passes, pieces), taken.longest / kCycleParts));
+    done = std::max(done, scratchpad_.book(begin, base::ceil_div(c.passes, pieces), cycle_of(taken.longest)));
   w.wgmma_end = std::max(w.wgmma_end, done);
   const bool last = --w.pieces_left == 0;
   if (last) ++w.pc;
-  const Cycle then =
-      last ? std::max(t, begin) + base::ceil_div(parts(machine_.issue, c.issue) / pieces, kCycleParts) : done;
+  const Cycle then = last ? std::max(t, begin) + end_of(parts(machine_.issue, c.issue) / pieces) : done;
   count_stall(w, Stall::kIssue, then);
   return then;
 }
@@ -140,9 +143,9 @@ void Core::show_issue(const Warp& w, std::int64_t parts) const {
 Cycle Core::issue_one(const Warp& w, Cycle t) {
   std::int64_t& free = issue_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
-  free = std::max(free, t * kCycleParts) + one;
+  free = std::max(free, t.count() * kCycleParts) + one;
   if (timeline_ != nullptr) show_issue(w, one);
-  return t + base::ceil_div(one, kCycleParts);
+  return t + end_of(one);
 }
 
 // --- accesses to memory
@@ -154,14 +157,15 @@ Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t 
   const Cycle lanes = memory_lanes_.book(t, warp) - cycles_of(machine_.memory_lanes, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
-  const Cycle tags = tag_passes(line, p.touches, c.tags);
+  const std::int64_t tags = tag_passes(line, p.touches, c.tags);
   // What is copied asynchronously passes the banks once, when it arrives.
-  const Cycle passes = asynchronous ? 0 : p.cache_passes;
+  const std::int64_t passes = asynchronous ? 0 : p.cache_passes;
   if (c.shares_scratchpad)
     return std::max(lanes, scratchpad_.book(t, std::max(passes, base::ceil_div(tags, machine_.scratchpad.cycles))) -
-                               machine_.scratchpad.cycles);
-  const Cycle data = asynchronous ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
-  return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1);
+                               Cycle(machine_.scratchpad.cycles));
+  const std::int64_t data =
+      asynchronous ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector).count();
+  return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1_cycles);
 }
 
 std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {

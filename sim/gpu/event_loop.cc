@@ -8,8 +8,8 @@
 #include <string>
 #include <systemc>
 
-#include "sim/cycles_of_time.h"
 #include "sim/detail/simulation_context.h"
+#include "sim/ticks_of_time.h"
 
 namespace tilescope::sim {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 struct Shared {
   Gpu& gpu;
   EventLoop::Place place;
-  CyclesOfTime time;
+  TicksOfTime<Cycle> time;
   std::vector<int> ran = {};  // cores that did something at this instant
   int due = 0;                // cores that will
   bool running = false;       // a kernel; between two, what was due is void
@@ -116,7 +116,7 @@ struct EventLoop::Modules {
 
   Modules(Gpu& gpu, Place place, base::Hertz clock)
       : context(own_context(place)),
-        shared{gpu, place, place == Place::kAlone ? CyclesOfTime() : CyclesOfTime(clock)},
+        shared{gpu, place, place == Place::kAlone ? TicksOfTime<Cycle>() : TicksOfTime<Cycle>(clock)},
         device("device", shared, cores) {
     for (int c = 0; c < gpu.cores(); ++c) cores.emplace_back(("core" + std::to_string(c)).c_str(), shared, c);
   }

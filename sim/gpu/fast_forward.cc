@@ -15,6 +15,8 @@ struct Place {
   double begun = 0;  // when, from the beginning of the jump
 };
 
+Cycle whole(double cycles) { return Cycle(static_cast<std::int64_t>(cycles)); }
+
 }  // namespace
 
 FastForward fast_forward(std::span<const StepProgress> blocks, std::span<const PlaceRate> rates, double cycles,
@@ -51,8 +53,8 @@ FastForward fast_forward(std::span<const StepProgress> blocks, std::span<const P
       break;
     }
     Place& p = places[b];
-    const Cycle begun = p.successor < 0 ? blocks[b].stamp : spec.now + static_cast<Cycle>(p.begun);
-    t.lasted += spec.now + static_cast<Cycle>(at) - begun;
+    const Cycle begun = p.successor < 0 ? blocks[b].stamp : spec.now + whole(p.begun);
+    t.lasted += spec.now + whole(at) - begun;
     t.warp_steps += blocks[b].warps * (p.successor < 0 ? blocks[b].min_remaining : spec.steps);
     t.skipped.push_back({.place = b,
                          .block = p.successor,
@@ -69,7 +71,7 @@ FastForward fast_forward(std::span<const StepProgress> blocks, std::span<const P
     const bool stays = p.successor < 0;
     const auto steps = static_cast<std::int64_t>((stays ? rates[b].now : rates[b].later) * (t.cycles - p.begun) + 0.5);
     const std::int64_t most = (stays ? remaining : spec.steps - 1) - spec.last_steps;
-    StepJump j{.successor = p.successor, .stamp = spec.now + static_cast<Cycle>(p.begun)};
+    StepJump j{.successor = p.successor, .stamp = spec.now + whole(p.begun)};
     if (blocks[b].inside && most > 0) j.steps = std::clamp<std::int64_t>(steps, 0, most);
     const std::int64_t left_out = j.steps + (stays ? 0 : 1);
     t.warp_steps += blocks[b].warps * left_out;

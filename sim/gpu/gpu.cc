@@ -109,7 +109,7 @@ void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
   for (const int c : ran)
     if (const Core::Finished f = core(c).take_finished(); f.blocks > 0) {
       statistics_->blocks += f.blocks;
-      statistics_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
+      statistics_->block_cycles += (f.ends + f.blocks * sampler_->skipped() - f.stamps).count();
       resident_blocks_ -= f.blocks;
       end_ = std::max(end_, std::min(end, f.last));
       roomy_.push_back(c);
@@ -150,7 +150,7 @@ Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
   if (machine_.block_interval == 0) return room_since;
   const double at = std::max(next_handed_out_, static_cast<double>(room_since));
   next_handed_out_ = std::max(next_handed_out_, static_cast<double>(now - turn_)) + machine_.block_interval;
-  return static_cast<Cycle>(std::ceil(at));
+  return Cycle(static_cast<std::int64_t>(std::ceil(at)));
 }
 
 // One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.

@@ -26,7 +26,7 @@ Rate rate_in_core_cycles(const ArchSpec& chip, const Level& level, std::int64_t 
 
 Cycle latency_of(const ArchSpec& chip, const arch::AddressedLevel& level) {
   if (!level.latency) throw SimError(fmt::format("{}: memory.{} has no latency", chip.name, level.name));
-  return level.latency->n;
+  return Cycle(level.latency->n);
 }
 
 // One slice of a cache.
@@ -51,7 +51,7 @@ void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec&
   m.cache_latency = latency_of(chip, cache);
   m.slices = cache.slices;
   m.partitions = cache.l2_partitions;
-  m.remote_latency = cache.remote_latency.value_or(*cache.latency).n;
+  m.remote_latency = Cycle(cache.remote_latency.value_or(*cache.latency).n);
   if (cache.remote_width) m.remote_rate = rate_in_core_cycles(chip, cache, cache.remote_width->n);
   m.slice.tells_clean = m.partitions > 1;
   m.partial_write = cache.partial_write;
@@ -87,12 +87,10 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   m.write_backlog = dram->write_backlog.value_or(0);
   m.burst_bytes = arch::transaction_of(*dram).n;
   m.write_granule = dram->write_granule.value_or(base::Bytes{0}).n;
-  const Rate clock = rate_in_core_cycles(chip, *dram, 1);
-  m.clock_per = clock.units;
-  m.cycles_per = clock.cycles;
+  m.clocks = ClockRatio(dram->clock, chip.clock);
   if (hierarchy.device_caches.empty()) {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
-    m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.clocks_per_burst()};
+    m.slice_rate = {m.burst_bytes * m.clocks.clocks(), m.clocks.cycles() * m.dram.clocks_per_burst().count()};
     m.slices = dram->channels;
   } else {
     read_first_cache(chip, *hierarchy.device_caches[0], m);
@@ -105,7 +103,7 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   m.map = address_map_of(hierarchy, line_bytes);
   if (dram->model) m.dram_model = dram_model(chip, *dram, m);
   if (const auto& tlb = dram->tlb)
-    m.tlb = TlbSpec{tlb->page.n, tlb->entries, tlb->miss.n, tlb->walkers.value_or(0), tlb->writes};
+    m.tlb = TlbSpec{tlb->page.n, tlb->entries, Cycle(tlb->miss.n), tlb->walkers.value_or(0), tlb->writes};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};
   if (chip.link && chip.link->cluster_cores && chip.link->cluster_width)
     m.cluster = ClusterSpec{*chip.link->cluster_cores, Rate{chip.link->cluster_width->n, 1}};
@@ -162,12 +160,12 @@ Machine machine_of(const ArchSpec& chip) {
   m.name = chip.name;
   m.clock = chip.clock;
   m.cores = chip.core.count;
-  m.launch = std::llround(chip.launch_overhead.v * static_cast<double>(chip.clock.n) * 1e-6);
+  m.launch = Cycle(std::llround(chip.launch_overhead.v * static_cast<double>(chip.clock.n) * 1e-6));
   if (chip.block_interval) m.block_interval = chip.block_interval->v * static_cast<double>(chip.clock.n) * 1e-6;
   m.issue = {chip.core.issue.value_or(1), 1};
   read_pipes(chip, m);
-  m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
-  m.warp_launch = chip.core.warp_launch.value_or(base::Cycles{0}).n;
+  m.block_launch = Cycle(chip.core.block_launch.value_or(base::Cycles{0}).n);
+  m.warp_launch = Cycle(chip.core.warp_launch.value_or(base::Cycles{0}).n);
   const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
   m.memory = memory_spec(chip, hierarchy);
   m.dram_name = hierarchy.dram->name;

@@ -158,13 +158,13 @@ void Sampler::add_steps(const FastForward& t) {
   const double share = static_cast<double>(t.warp_steps) / static_cast<double>(proven_steps);
   const double ends = static_cast<double>(t.blocks) - share * static_cast<double>(proven_ends);
   for (const auto& [from, to] : proofs_) jump({&from, &to}, share);
-  skipped_ += std::llround(of_an_end().cycles * ends);
+  skipped_ += Cycle(std::llround(of_an_end().cycles * ends));
   for (const EndPart& p : end_parts_) extrapolate(statistics_, p.from.statistics, p.to.statistics, p.times * ends);
   if (proven_ends > 0 && !steps_alone_.empty()) count_alike(before, t);
   settle_writes(before);
   statistics_.warp_steps = before.warp_steps + t.warp_steps;
   statistics_.blocks = before.blocks + t.blocks;
-  statistics_.block_cycles = before.block_cycles + t.lasted;
+  statistics_.block_cycles = before.block_cycles + t.lasted.count();
 }
 
 // What steps and ends count whatever the state of the caches: in a sampling unit with ends, some of them began or were
@@ -231,7 +231,7 @@ std::optional<Cpi> Sampler::step_cpi(const SamplingUnit& w) const {
 
 // Adds the amounts of the sampling unit, `times` over.
 void Sampler::jump(const SamplingUnit& w, double times) {
-  skipped_ += std::llround(static_cast<double>(w.cycles()) * times);
+  skipped_ += Cycle(std::llround(static_cast<double>(w.cycles()) * times));
   extrapolate(statistics_, w.from->statistics, w.to->statistics, times);
 }
 

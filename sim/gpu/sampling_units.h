@@ -26,7 +26,7 @@ struct StepProgress {
   std::int64_t begun = 0;
   std::int64_t min_remaining = 0;
   bool inside = false;  // every warp is in the loop over steps
-  Cycle stamp = 0;
+  Cycle stamp{};
 };
 
 // What a jump does with the block of one place: its warps leave out `steps`, or where another block stands in its place
@@ -34,12 +34,12 @@ struct StepProgress {
 struct StepJump {
   std::int64_t steps = 0;
   std::int64_t successor = -1;
-  Cycle stamp = 0;  // of the successor
+  Cycle stamp{};  // of the successor
 };
 
 // One moment.
 struct Checkpoint {
-  Cycle at = 0;  // with what was skipped
+  Cycle at{};  // with what was skipped
   Statistics statistics;
   std::vector<StepProgress> blocks;  // where steps are looked at: every place of all cores
 };

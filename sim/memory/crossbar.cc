@@ -18,8 +18,8 @@ Cycle Crossbar::send(int core, Cycle from, std::int64_t written_bytes) {
   if (!port_) return from;
   const std::int64_t beat = std::max<std::int64_t>(1, port_->units / port_->cycles);
   const std::int64_t units = written_bytes > 0 ? written_bytes : beat;
-  Cycle sent = own_[static_cast<std::size_t>(core)].out.book(from, units) - 1;
-  if (cluster_) sent = shared(core).out.book(sent, units) - 1;
+  Cycle sent = own_[static_cast<std::size_t>(core)].out.book(from, units) - 1_cycles;
+  if (cluster_) sent = shared(core).out.book(sent, units) - 1_cycles;
   return sent;
 }
 
@@ -30,7 +30,7 @@ Cycle Crossbar::receive(int core, Cycle from, std::int64_t bytes) {
 }
 
 Cycle Crossbar::idle_cycles(std::int64_t bytes) const {
-  return (port_ ? cycles_of(*port_, bytes) : 0) + (cluster_ ? cycles_of(cluster_->rate, bytes) : 0);
+  return (port_ ? cycles_of(*port_, bytes) : 0_cycles) + (cluster_ ? cycles_of(cluster_->rate, bytes) : 0_cycles);
 }
 
 }  // namespace tilescope::sim

@@ -351,7 +351,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest
   const DramPlace place = map_.dram(line);
   request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
-  request.arrival = clock_at(at + wires_.to_channel);
+  request.arrival = spec_.clocks.clock_at(at + wires_.to_channel);
   note_next(
       dram_->push({request, place.channel, line * last_.line, sectors, last_.sector, parts, bytes_of_part(last_)}));
 }
@@ -359,7 +359,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   if (next_ >= until) return;
   served_.clear();
-  dram_->run(clock_at(until - 1) + 1, served_);
+  dram_->run(spec_.clocks.clock_at(until - 1_cycles) + 1_nck, served_);
   next_ = kNever;
   note_next(dram_->next());
   for (std::size_t i = 0; i < served_.size(); ++i) {
@@ -384,7 +384,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNoWaiter || s.merges) return;
-  const Cycle done = cycle_at(s.done) + (s.write ? 0 : wires_.from_channel);
+  const Cycle done = spec_.clocks.cycle_at(s.done) + (s.write ? 0_cycles : wires_.from_channel);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();
   outer_->arrive(s.id, done, arrived_);
@@ -443,9 +443,7 @@ void DeviceMemory::watch(Timeline& timeline) {
 }
 
 void DeviceMemory::show_channel(std::size_t channel, DramLog& log) {
-  const auto cycle = [&](Clock c) {
-    return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
-  };
+  const auto cycle = [&](Clock c) { return spec_.clocks.cycles_of(c); };
   const auto number = [&](std::int64_t pseudo_channel) {
     return static_cast<int>(static_cast<std::int64_t>(channel) * spec_.dram.pseudo_channels + pseudo_channel);
   };

@@ -10,7 +10,12 @@ namespace {
 // The two activation windows (tFAW, t32AW), as JEDEC defines them.
 constexpr std::size_t kActivates = 4, kManyActivates = 32;
 
-constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
+constexpr Clock kLongAgo = Clock::min() / 2;
+
+// std::min and std::max of what counts are wrapped in, by reference, become branches (GCC 12): a channel's run takes 5
+// % longer with them.
+constexpr Clock earlier(Clock a, Clock b) { return Clock(std::min(a.count(), b.count())); }
+constexpr Clock later(Clock a, Clock b) { return Clock(std::max(a.count(), b.count())); }
 
 }  // namespace
 
@@ -36,8 +41,8 @@ DramChannel::DramChannel(const DramSpec& spec)
   }
   for (Group& g : groups_) g.asked.fill(kNever);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
-    const Clock turn = static_cast<Clock>(r) % spec.ranks + 1;
-    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * turn / spec.ranks : kNever;
+    const std::int64_t turn = static_cast<std::int64_t>(r) % spec.ranks + 1;
+    ranks_[r].refresh = spec.t.refi > 0_nck ? spec.t.refi * turn / spec.ranks : kNever;
     ranks_[r].activates.assign(kManyActivates, kLongAgo);
   }
 }
@@ -195,12 +200,12 @@ bool DramChannel::hand_over() {
 // --- commands
 
 Clock DramChannel::first_of(const Group& g, std::size_t command) const {
-  return std::max({g.asked[command], g.earliest[command], ranks_[g.rank].earliest[command]});
+  return later(later(g.asked[command], g.earliest[command]), ranks_[g.rank].earliest[command]);
 }
 
 Clock DramChannel::earliest(const Bank& bank, DramCommand c) const {
   const std::size_t n = number(c);
-  return std::max({bank.earliest[n], groups_[bank.group].earliest[n], ranks_[bank.rank].earliest[n]});
+  return later(later(bank.earliest[n], groups_[bank.group].earliest[n]), ranks_[bank.rank].earliest[n]);
 }
 
 void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
@@ -208,7 +213,7 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   Rank& rank = ranks_[b.rank];
   const auto wait = [&](ByCommand& earliest, DramScope scope) {
     const ByCommand& clocks = after_[number(c)][static_cast<std::size_t>(scope)];
-    for (std::size_t n = 0; n < kDramCommands; ++n) earliest[n] = std::max(earliest[n], at + clocks[n]);
+    for (std::size_t n = 0; n < kDramCommands; ++n) earliest[n] = later(earliest[n], at + clocks[n]);
   };
   wait(b.earliest, DramScope::kBank);
   wait(groups_[b.group].earliest, DramScope::kGroup);
@@ -223,7 +228,7 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   const auto window = [&](std::size_t activates, Clock clocks) {
     const Clock first = rank.activates[(rank.activated - activates) % kManyActivates];
     Clock& next = rank.earliest[number(DramCommand::kActivate)];
-    if (clocks > 0) next = std::max(next, first + clocks);
+    if (clocks > 0_nck) next = later(next, first + clocks);
   };
   window(kActivates, spec_.t.faw);
   window(kManyActivates, spec_.t.aw32);
@@ -254,7 +259,7 @@ void DramChannel::note_asked(std::size_t number_of_bank) {
     asked_[number_of_bank][n] = now[n];
     Clock least = kNever;
     for (std::size_t b = number_of_group * banks; b < (number_of_group + 1) * banks; ++b)
-      least = std::min(least, asked_[b][n]);
+      least = earlier(least, asked_[b][n]);
     groups_[number_of_group].asked[n] = least;
   }
 }
@@ -284,7 +289,7 @@ DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
 // Whether the oldest at a bank has waited too long for others that find their row open.
 bool DramChannel::starves(const Bank& bank) {
   const Clock since = pending_[bank.queue[0].place].request.arrival;
-  if (spec_.max_age == DramSpec::kNoBound) return false;
+  if (spec_.max_age == Clock::max()) return false;
   const Clock last = since + spec_.max_age;
   if (now_ > last) return true;
   starves_ = std::min(starves_, last);
@@ -301,10 +306,10 @@ void DramChannel::plan(Clock from) {
   ByCommand first;
   first.fill(kNever);
   for (const Group& g : groups_)
-    for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = std::min(first[n], first_of(g, n));
-  const Clock row_bus = std::max(from, row_bus_), column_bus = spec_.row_bus ? from : row_bus;
-  column_ = std::max(column_bus, std::min(first[number(kRead)], first[number(kWrite)]));
-  row_ = std::max(row_bus, std::min(first[number(kActivate)], first[number(kPrecharge)]));
+    for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = earlier(first[n], first_of(g, n));
+  const Clock row_bus = later(from, row_bus_), column_bus = spec_.row_bus ? from : row_bus;
+  column_ = later(column_bus, earlier(first[number(kRead)], first[number(kWrite)]));
+  row_ = later(row_bus, earlier(first[number(kActivate)], first[number(kPrecharge)]));
 }
 
 // Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
@@ -316,7 +321,7 @@ DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramComm
   for (std::size_t turn = 0; turn < banks_.size(); ++turn) {
     b = b + 1 == banks_.size() ? 0 : b + 1;
     const ByCommand& asked = asked_[b];
-    if (std::min(asked[number(one)], asked[number(other)]) > at) continue;
+    if (earlier(asked[number(one)], asked[number(other)]) > at) continue;
     const Bank& bank = banks_[b];
     for (const DramCommand c : {one, other}) {
       if (asked[number(c)] > at || earliest(bank, c) > at) continue;
@@ -413,7 +418,7 @@ bool DramChannel::take_in(std::vector<DramServed>& served) {
 // Two commands of a clock go to two banks; where one fits, a column command goes first, or whose turn it is.
 DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& served) {
   using enum DramCommand;
-  if (std::min(column_, row_) > now_) return {};
+  if (earlier(column_, row_) > now_) return {};
   if (row_ > now_) return {true, serve(first_in_turn(column_, kRead, kWrite), served)};
   if (column_ > now_) return {true, serve(first_in_turn(row_, kActivate, kPrecharge), served)};
   Wish first = first_in_turn(column_, kRead, kWrite), second = first_in_turn(row_, kActivate, kPrecharge);
@@ -426,15 +431,15 @@ DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& serv
 
 void DramChannel::run(Clock until, std::vector<DramServed>& served) {
   while (next_ < until) {
-    now_ = std::max(now_, next_);
+    now_ = later(now_, next_);
     const bool refreshed = refresh_what_is_due();
     if (take_in(served) || refreshed) plan(now_);
     if (const Issued issued = issue_what_is_due(served); issued.any) {
       if (issued.left) take_in(served);
-      plan(now_ + 1);
+      plan(now_ + 1_nck);
     }
     const bool rests = queued_[false] + queued_[true] + reads_.size() == 0 && !writes_.empty();
-    next_ = std::min({column_, row_, next_arrival(), rests ? last_command_ + spec_.write_idle : kNever});
+    next_ = earlier(earlier(column_, row_), earlier(next_arrival(), rests ? last_command_ + spec_.write_idle : kNever));
   }
 }
 

@@ -26,7 +26,7 @@ struct DramRequest {
   std::int64_t bank = 0;  // of all ranks of all pseudo-channels
   std::int64_t row = 0;
   std::int64_t bursts = 1;
-  Clock arrival = 0;
+  Clock arrival{};
   // What is read or written, where that is known: reads of one place are served together, and by a write that waits.
   std::optional<std::int64_t> place = std::nullopt;
   // A write of a part of what is only written whole: the controller reads it first.
@@ -38,8 +38,8 @@ struct DramServed {
   bool write = false;
   bool row_hit = false;  // no row was opened for it
   std::int64_t bursts = 0;
-  Clock accepted = 0;   // the controller saw it
-  Clock done = 0;       // its last burst has left the bus
+  Clock accepted{};     // the controller saw it
+  Clock done{};         // its last burst has left the bus
   bool merges = false;  // the read of a write that merges and is still to come
 };
 
@@ -48,12 +48,12 @@ struct DramLog {
   struct Column {
     bool write = false;
     bool row_hit = false;
-    Clock begin = 0;  // of the data
+    Clock begin{};  // of the data
     std::int64_t pseudo_channel = 0;
   };
   struct Refresh {
     std::int64_t rank = 0;  // of the pseudo-channel
-    Clock begin = 0;
+    Clock begin{};
     std::int64_t pseudo_channel = 0;
   };
   std::vector<Column> columns;
@@ -79,7 +79,7 @@ class DramChannel {
  private:
   static constexpr std::int64_t kNoRow = -1;
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  static constexpr Clock kNever = std::numeric_limits<Clock>::max();
+  static constexpr Clock kNever = Clock::max();
 
   // A clock for each command: when it may come next, as a bank, a group or a rank has it, or how much later.
   using ByCommand = std::array<Clock, kDramCommands>;
@@ -96,7 +96,7 @@ class DramChannel {
   };
   // One of them that has not reached the controller.
   struct Waiting {
-    Clock arrival = 0;
+    Clock arrival{};
     std::uint32_t place = 0;
     bool write = false;
   };
@@ -115,8 +115,8 @@ class DramChannel {
     std::int64_t row = kNoRow;
     std::int64_t columns = 0;  // commands since its row was opened
     ByCommand earliest{};
-    Clock closed = 0;                                 // its last precharge is over
-    Clock used = 0;                                   // its last column command, or activate
+    Clock closed{};                                   // its last precharge is over
+    Clock used{};                                     // its last column command, or activate
     std::vector<Queued> queue;                        // oldest first
     std::array<std::size_t, 2> hit = {kNone, kNone};  // the oldest read and the oldest write of the open row
     std::size_t group = 0, rank = 0;
@@ -130,7 +130,7 @@ class DramChannel {
     ByCommand earliest{};
     std::vector<Clock> activates;  // the last ones, in a circle
     std::size_t activated = 0;
-    Clock refresh = 0;           // when one is next due
+    Clock refresh{};             // when one is next due
     std::int64_t refreshes = 0;  // so far, of one bank each where banks are refreshed one by one
   };
   // A command that may be issued: for which request of which bank's queue, and its turn.
@@ -209,9 +209,9 @@ class DramChannel {
   std::size_t tried_ = 0;  // of those that are handed over next, so many whose bank's queue is full
   std::uint64_t age_ = 0;
 
-  Clock now_ = 0, next_ = kNever;
-  Clock last_command_ = 0;
-  Clock row_bus_ = 0;                     // the bus of activates is free again
+  Clock now_{}, next_ = kNever;
+  Clock last_command_{};
+  Clock row_bus_{};                       // the bus of activates is free again
   Clock column_ = kNever, row_ = kNever;  // when the next command of the kind may come
   Clock starves_ = kNever;                // no request at a bank has waited too long before
   std::size_t last_bank_ = 0;             // that a command went to

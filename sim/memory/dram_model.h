@@ -32,7 +32,7 @@ struct DramAccess {
 
 class DramModel {
  public:
-  static constexpr Clock kNever = std::numeric_limits<Clock>::max();
+  static constexpr Clock kNever = Clock::max();
   // Is handed the log of a controller that has just run.
   using Watcher = std::function<void(std::size_t controller, DramLog& log)>;
 

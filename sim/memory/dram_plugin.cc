@@ -43,7 +43,7 @@ class Library {
   void* handle_;
 };
 
-class Plugin final : public ForeignMemory {
+class Plugin final : public ForeignMemory<Clock> {
  public:
   explicit Plugin(Library library)
       : library_(std::move(library)),
@@ -66,22 +66,23 @@ class Plugin final : public ForeignMemory {
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
-  void request(std::span<const ForeignRequest> requests) override {
+  void request(std::span<const ForeignRequest<Clock>> requests) override {
     requests_.clear();
-    for (const ForeignRequest& r : requests)
+    for (const ForeignRequest<Clock>& r : requests)
       requests_.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
-                           static_cast<std::uint8_t>(r.write), static_cast<std::uint8_t>(r.partial), r.arrival});
+                           static_cast<std::uint8_t>(r.write), static_cast<std::uint8_t>(r.partial),
+                           r.arrival.count()});
     request_(memory_, requests_.data(), requests_.size());
   }
 
   // One more than can be right, so that an answer that comes twice is seen.
-  void advance(Cycle until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
+  void advance(Clock until, std::size_t open, std::vector<ForeignAnswer<Clock>>& answers) override {
     answers_.resize(open + 1);
-    const std::size_t count = advance_(memory_, until, answers_.data(), answers_.size());
+    const std::size_t count = advance_(memory_, until.count(), answers_.data(), answers_.size());
     if (count > answers_.size())
       library_.refuse(fmt::format("says that it gave {} answers where there was room for {}", count, answers_.size()));
     for (std::size_t i = 0; i < count; ++i)
-      answers.push_back({answers_[i].id, answers_[i].done, answers_[i].row_hit != 0});
+      answers.push_back({answers_[i].id, Clock(answers_[i].done), answers_[i].row_hit != 0});
   }
 
  private:
@@ -96,7 +97,7 @@ class Plugin final : public ForeignMemory {
 
 }  // namespace
 
-std::unique_ptr<ForeignMemory> load_dram_plugin(const PluginConfig& config) {
+std::unique_ptr<ForeignMemory<Clock>> load_dram_plugin(const PluginConfig& config) {
   Library library(config);
   if (const auto version = *library.find<const std::uint32_t>("tilescope_dram_version");
       version != TILESCOPE_DRAM_VERSION)

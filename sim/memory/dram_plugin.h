@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "sim/memory/dram_timing.h"
 #include "sim/memory/foreign_memory.h"
 
 namespace tilescope::sim {
@@ -18,6 +19,6 @@ struct PluginConfig {
 };
 
 // Throws SimError at `place` where the file is no library, lacks a symbol, has another version or makes no memory.
-std::unique_ptr<ForeignMemory> load_dram_plugin(const PluginConfig& config);
+std::unique_ptr<ForeignMemory<Clock>> load_dram_plugin(const PluginConfig& config);
 
 }  // namespace tilescope::sim

@@ -23,7 +23,7 @@ void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
   Clock free = at;
   for (const auto& [ready, b] : open) {
     const Clock closed = std::max(free, ready);
-    free = closed + 1;
+    free = closed + 1_nck;
     issue(b, DramCommand::kPrecharge, closed);
     set_row(b, kNoRow);
     begin = std::max(begin, banks_[b].closed);
@@ -69,7 +69,7 @@ void DramChannel::skip_idle_refreshes(Rank& rank, std::int64_t before) {
   const std::int64_t each = spec_.refreshes_banks ? spec_.banks : 1;  // refreshes in refi
   const Clock idle = now_ - rank.refresh;
   if (rank.refreshes - before != each || idle < 2 * spec_.t.refi || log_ != nullptr) return;
-  const Clock periods = idle / spec_.t.refi - 1;
+  const std::int64_t periods = idle / spec_.t.refi - 1;
   rank.refresh += periods * spec_.t.refi;
   rank.refreshes += periods * each;
 }

@@ -12,7 +12,7 @@ namespace tilescope::sim {
 
 // A request is looked at the clock after it arrives; the simulators of experiments/studies/dram_agreement differ there
 // by a clock each way.
-inline constexpr Clock kDramHandshake = 1;
+inline constexpr Clock kDramHandshake = 1_nck;
 
 struct DramSpec {
   // Whose controller and command buses are the same. Each has ranks, banks and a data bus of its own.
@@ -21,7 +21,7 @@ struct DramSpec {
   std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
   bool rows = false;                   // whether rows are known; without, every access is a hit
   bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
-  Clock activate_command = 1;          // that an activate holds its bus
+  Clock activate_command = 1_nck;      // that an activate holds its bus
   bool refreshes_banks = false;        // one by one, each once in refi; else all of a rank at a time
   // Of the controller; 0 and kNoBound: none.
   static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
@@ -31,13 +31,13 @@ struct DramSpec {
   // done.
   std::int64_t per_bank_queue_depth = 0;
   std::int64_t write_threshold = 0;     // writes that wait although the banks rest
-  Clock write_idle = 0;                 // after which they go too
+  Clock write_idle{};                   // after which they go too
   std::int64_t write_high = 0;          // writes that wait as it turns to them; 0: no watermarks
   std::int64_t write_low = 0;           // and as it turns back
   std::int64_t row_hit_cap = kNoBound;  // columns of an open row before an older request may close it
-  Clock max_age = kNoBound;             // of a request that others overtake
+  Clock max_age = Clock::max();         // of a request that others overtake
   arch::PagePolicy page_policy{};
-  Clock page_timeout = 0;
+  Clock page_timeout{};
   DramTimes t;
 
   // Where a pseudo-channel, of all that a chip has, lies: its controller, and where its banks begin there.

@@ -12,12 +12,12 @@ std::vector<DramConstraint> constraints_of(const DramTimes& t) {
   const Clock read_end = t.cl + t.burst, write_end = t.cwl + t.burst;
   // A chip's file that does not say how the bus turns lets two clocks pass between the two ends' data, DRAMsim3's
   // default; the bubble between ranks stands for both turns there.
-  constexpr Clock kTurn = 2;
-  const Clock turn = t.rtrs > 0 ? t.rtrs : kTurn;
-  const Clock read_to_write = t.rtw > 0 ? t.rtw : read_end + turn - t.cwl;
+  constexpr Clock kTurn = 2_nck;
+  const Clock turn = t.rtrs > 0_nck ? t.rtrs : kTurn;
+  const Clock read_to_write = t.rtw > 0_nck ? t.rtw : read_end + turn - t.cwl;
   const std::vector<DramConstraint> all = {
       {kActivate, kRead, kBank, t.rcd},
-      {kActivate, kWrite, kBank, t.rcd_wr > 0 ? t.rcd_wr : t.rcd},
+      {kActivate, kWrite, kBank, t.rcd_wr > 0_nck ? t.rcd_wr : t.rcd},
       {kActivate, kPrecharge, kBank, t.ras},
       {kActivate, kActivate, kBank, t.rc},
       {kPrecharge, kActivate, kBank, t.rp},
@@ -42,7 +42,7 @@ std::vector<DramConstraint> constraints_of(const DramTimes& t) {
   };
   std::vector<DramConstraint> binding;
   std::copy_if(all.begin(), all.end(), std::back_inserter(binding),
-               [](const DramConstraint& c) { return c.clocks > 0; });
+               [](const DramConstraint& c) { return c.clocks > 0_nck; });
   return binding;
 }
 

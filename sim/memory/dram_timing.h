@@ -6,9 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/ticks.h"
+
 namespace tilescope::sim {
 
-using Clock = std::int64_t;  // of the DRAM
+using Clock = Ticks<struct DramClockTag>;  // of the DRAM
+
+// So many clocks, as JEDEC writes them.
+constexpr Clock operator""_nck(unsigned long long count) { return Clock(static_cast<std::int64_t>(count)); }
 
 enum class DramCommand : std::uint8_t { kActivate, kPrecharge, kRead, kWrite };
 inline constexpr std::size_t kDramCommands = 4;
@@ -16,12 +21,12 @@ constexpr std::size_t number(DramCommand c) { return static_cast<std::size_t>(c)
 
 // JEDEC timings without the leading t. What a chip's file does not name is 0: nothing is waited for.
 struct DramTimes {
-  Clock rcd = 0, rcd_wr = 0, rp = 0, ras = 0, rc = 0;
-  Clock rrd_s = 0, rrd_l = 0, faw = 0, aw32 = 0;
-  Clock ccd_s = 0, ccd_l = 0;
-  Clock cl = 0, cwl = 0, rtp = 0, wr = 0, wtr_s = 0, wtr_l = 0, rtw = 0, rtrs = 0;
-  Clock rfc = 0, rfc_sb = 0, refi = 0;  // 0: never refreshed
-  Clock burst = 1;                      // of the data bus
+  Clock rcd{}, rcd_wr{}, rp{}, ras{}, rc{};
+  Clock rrd_s{}, rrd_l{}, faw{}, aw32{};
+  Clock ccd_s{}, ccd_l{};
+  Clock cl{}, cwl{}, rtp{}, wr{}, wtr_s{}, wtr_l{}, rtw{}, rtrs{};
+  Clock rfc{}, rfc_sb{}, refi{};  // 0: never refreshed
+  Clock burst = 1_nck;            // of the data bus
 };
 
 // Whom a constraint concerns: the same bank, another bank of the same group, and so on; each holds the ones before it.
@@ -32,7 +37,7 @@ inline constexpr std::size_t kDramScopes = 4;
 struct DramConstraint {
   DramCommand before{}, after{};
   DramScope scope{};
-  Clock clocks = 0;
+  Clock clocks{};
 };
 
 std::vector<DramConstraint> constraints_of(const DramTimes& t);

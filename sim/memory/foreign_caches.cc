@@ -9,9 +9,9 @@ namespace tilescope::sim {
 namespace {
 
 Cycle turn_of(const BehindCores& behind, bool late, const MemorySpec& spec) {
-  if (!late) return behind.lookahead > 0 ? behind.lookahead : wires_of(spec).least();
+  if (!late) return behind.lookahead > 0_cycles ? behind.lookahead : wires_of(spec).least();
   // What is asked in one turn is answered in the next, of which cores hear at its end.
-  return std::max<Cycle>(1, behind.lookahead / 2);
+  return std::max(1_cycles, behind.lookahead / 2);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void ForeignCaches::run(std::span<const MemoryRequest> requests, Cycle end, std:
   for (const MemoryRequest& r : requests) ask(r, end);
   if (end <= requests_.until()) return;
   requests_.run(end, end, answered_);
-  for (const ForeignRequests::Answered& a : answered_) {
+  for (const ForeignRequests<Cycle>::Answered& a : answered_) {
     Access& access = accesses_[a.asker];
     MemoryReply& reply = access.reply;
     reply.at = std::max({reply.at, a.answer.done, end});

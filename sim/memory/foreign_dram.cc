@@ -9,7 +9,7 @@
 
 namespace tilescope::sim {
 
-ForeignDram::ForeignDram(std::unique_ptr<ForeignMemory> memory, std::string name, std::int64_t burst_bytes,
+ForeignDram::ForeignDram(std::unique_ptr<ForeignMemory<Clock>> memory, std::string name, std::int64_t burst_bytes,
                          std::int64_t channels, std::int64_t pseudo_channels)
     : requests_(std::move(memory), std::move(name)),
       burst_bytes_(burst_bytes),
@@ -66,11 +66,11 @@ Clock ForeignDram::next() const { return requests_.waits() ? requests_.until() :
 void ForeignDram::run(Clock until, std::vector<DramServed>& served) {
   if (until <= requests_.until()) return;
   requests_.run(until, requests_.until(), answered_);
-  for (const ForeignRequests::Answered& a : answered_) take(a, served);
+  for (const ForeignRequests<Clock>::Answered& a : answered_) take(a, served);
 }
 
-void ForeignDram::take(const ForeignRequests::Answered& answered, std::vector<DramServed>& served) {
-  const ForeignAnswer& answer = answered.answer;
+void ForeignDram::take(const ForeignRequests<Clock>::Answered& answered, std::vector<DramServed>& served) {
+  const ForeignAnswer<Clock>& answer = answered.answer;
   Access& access = accesses_[answered.asker];
   if (answer.merges) return take_read(access, answer, served);
   access.served.done = std::max(access.served.done, answer.done);
@@ -81,7 +81,7 @@ void ForeignDram::take(const ForeignRequests::Answered& answered, std::vector<Dr
   free_.push_back(answered.asker);
 }
 
-void ForeignDram::take_read(Access& access, const ForeignAnswer& answer, std::vector<DramServed>& served) {
+void ForeignDram::take_read(Access& access, const ForeignAnswer<Clock>& answer, std::vector<DramServed>& served) {
   access.read_hit = access.read_hit && answer.row_hit;
   if (++access.read < access.left) return;
   served.push_back({.id = access.served.id,

@@ -17,8 +17,8 @@ class ForeignDram final : public DramModel {
  public:
   // `name` begins what is said of its mistakes: a file's place, a socket's name. So many of the channels, as the chip's
   // file has it, share a controller.
-  ForeignDram(std::unique_ptr<ForeignMemory> memory, std::string name, std::int64_t burst_bytes, std::int64_t channels,
-              std::int64_t pseudo_channels);
+  ForeignDram(std::unique_ptr<ForeignMemory<Clock>> memory, std::string name, std::int64_t burst_bytes,
+              std::int64_t channels, std::int64_t pseudo_channels);
 
   Clock push(const DramAccess& access) override;
   // Throws what ForeignRequests does.
@@ -41,14 +41,14 @@ class ForeignDram final : public DramModel {
     bool read_hit = true;
   };
 
-  void take(const ForeignRequests::Answered& answered, std::vector<DramServed>& served);
-  void take_read(Access& access, const ForeignAnswer& answer, std::vector<DramServed>& served);
+  void take(const ForeignRequests<Clock>::Answered& answered, std::vector<DramServed>& served);
+  void take_read(Access& access, const ForeignAnswer<Clock>& answer, std::vector<DramServed>& served);
 
-  ForeignRequests requests_;
+  ForeignRequests<Clock> requests_;
   std::int64_t burst_bytes_ = 1, pseudo_channels_ = 1;
   std::vector<Access> accesses_;
   std::vector<std::size_t> free_;  // places of them
-  std::vector<ForeignRequests::Answered> answered_;
+  std::vector<ForeignRequests<Clock>::Answered> answered_;
   std::vector<std::int64_t> waiting_writes_;  // by controller
 };
 

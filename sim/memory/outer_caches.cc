@@ -41,7 +41,7 @@ OuterCaches::OuterCaches(const std::vector<OuterCacheSpec>& specs, LineShape inn
     for (const Slice& s : l.slices) l.lines += s.cache.lines();
     const std::int64_t asked = std::max(inner.sector, spec.shape.sector);
     const Cycle wire =
-        std::max<Cycle>(0, spec.latency - inner_latency - cycles_of(spec.slice_rate, asked + spec.request_bytes));
+        std::max(0_cycles, spec.latency - inner_latency - cycles_of(spec.slice_rate, asked + spec.request_bytes));
     l.to = wire / 2;
     l.back = wire - l.to;
     inner = spec.shape;
@@ -60,7 +60,7 @@ int OuterCaches::new_fill(Level& l, SectorCache::Line* line, int first) {
   }
   const int fill = l.free_fills.back();
   l.free_fills.pop_back();
-  l.fills[static_cast<std::size_t>(fill)] = {line, first, {}, 1, 0};
+  l.fills[static_cast<std::size_t>(fill)] = {line, first, {}, 1, {}};
   line->fetch(fill);
   return fill;
 }

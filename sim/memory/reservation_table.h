@@ -24,7 +24,7 @@ struct Rate {
 };
 
 // What so many units take, whole cycles.
-inline Cycle cycles_of(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
+inline Cycle cycles_of(const Rate& r, std::int64_t units) { return Cycle(base::ceil_div(units * r.cycles, r.units)); }
 
 class ReservationTable {
  public:
@@ -32,15 +32,16 @@ class ReservationTable {
 
   // Books work from `from` on, as early as the resource is free, and returns when it is done. With `over`, the work is
   // spread over at least so many cycles.
-  Cycle book(Cycle from, std::int64_t units, Cycle over = 0) {
+  Cycle book(Cycle from, std::int64_t units, Cycle over = 0_cycles) {
     std::int64_t need = base::ceil_div(units * rate_.cycles * kOne, rate_.units);
     if (need <= 0) return from;
     if (buckets_.empty()) buckets_.resize(kBuckets);
-    const std::int64_t most = over <= 0 ? kFull : std::max<std::int64_t>(1, base::ceil_div(need * kBucket, over));
+    const std::int64_t most =
+        over <= 0_cycles ? kFull : std::max<std::int64_t>(1, base::ceil_div(need * kBucket, over.count()));
     std::int64_t end = 0;
     for (std::int64_t q = first_bucket(from); need > 0; ++q) {
       Bucket& b = bucket(q);
-      const std::int64_t begin = std::max<std::int64_t>(0, from - q * kBucket) * kOne;
+      const std::int64_t begin = std::max<std::int64_t>(0, from.count() - q * kBucket) * kOne;
       const std::int64_t room = std::min(kFull - b.used, kFull - begin);
       const std::int64_t take = std::min({need, room, most});
       if (take > 0) {
@@ -53,22 +54,22 @@ class ReservationTable {
         note_full(q);
       }
     }
-    return base::ceil_div(end, kOne);
+    return Cycle(base::ceil_div(end, kOne));
   }
 
   // When it is busy, bucket by bucket, of those that lie whole behind `from` and before `until`; each is visited with a
   // beginning and an end, its work as late as it can be. Returns where the next look begins.
   template <class Visit>
   Cycle visit_busy(Cycle from, Cycle until, Visit visit) const {
-    std::int64_t q = from / kBucket;
-    if (buckets_.empty()) return std::max(from, until) / kBucket * kBucket;
-    for (; (q + 1) * kBucket <= until; ++q) {
+    std::int64_t q = from.count() / kBucket;
+    if (buckets_.empty()) return Cycle(std::max(from, until).count() / kBucket * kBucket);
+    for (; (q + 1) * kBucket <= until.count(); ++q) {
       const Bucket& b = buckets_[static_cast<std::size_t>(q % kBuckets)];
       if (b.turn != q / kBuckets || b.used == 0) continue;
       const std::int64_t end = q * kFull + b.end;
       visit(static_cast<double>(end - b.used) / kOne, static_cast<double>(end) / kOne);
     }
-    return q * kBucket;
+    return Cycle(q * kBucket);
   }
 
  private:
@@ -91,7 +92,7 @@ class ReservationTable {
   }
   // Skips a run of buckets that are known to be full.
   std::int64_t first_bucket(Cycle from) const {
-    const std::int64_t q = from / kBucket;
+    const std::int64_t q = from.count() / kBucket;
     return q >= full_begin_ && q < full_end_ ? full_end_ : q;
   }
   void note_full(std::int64_t q) {

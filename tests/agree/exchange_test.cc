@@ -101,7 +101,7 @@ TEST(Exchanges, MoreIsNeverSlower) {
     const auto found = construct::bsp::construct(e, a, 3, {}, diags);
     ASSERT_FALSE(found.empty()) << name;
     for (const tile::BspStage& s : found) {
-      const sim::Cycle plain = simulated(s, a, sim::Mode::kFull).cycles;
+      const std::int64_t plain = simulated(s, a, sim::Mode::kFull).cycles;
       for (const auto& [path, value] : {std::pair{"link.width", name[0] == 'i' ? "8 B" : "64 B"},
                                         {"link.overlap", "true"},
                                         {"link.sync", "1 cycle"}})

@@ -69,7 +69,8 @@ std::vector<sim::TraceRequest> overtaken(const ArchSpec& chip) {
       other = at;
   }
   if (!other) return {};
-  const std::int64_t reads = dram.max_age->n * 3 / 4 / std::max(spec.dram.clocks_per_burst(), spec.dram.t.ccd_l);
+  const std::int64_t reads =
+      dram.max_age->n * 3 / 4 / std::max(spec.dram.clocks_per_burst(), spec.dram.t.ccd_l).count();
   std::vector<sim::TraceRequest> out;
   for (std::int64_t i = 0; i < reads; ++i) {
     out.push_back({row[static_cast<std::size_t>(i) % row.size()], spec.burst_bytes, false});
@@ -83,7 +84,7 @@ std::string overtaking_answer(const std::vector<sim::TraceRequest>& trace, const
   std::string derived;
   const sim::TraceResult r =
       sim::replay(trace, sim::trace_spec(a, derived), {sim::Injection::Kind::kWindow, kUnderWay, 1});
-  return fmt::format("{} {} {}", r.clocks, r.activates, r.latency.mean);
+  return fmt::format("{} {} {}", r.clocks.count(), r.activates, r.latency.mean);
 }
 
 std::string trace_answer(const ArchSpec& a) {

@@ -35,10 +35,10 @@ class Calendar {
 
   // The cycle of the first event; of an empty calendar there is none.
   Cycle next() const {
-    const Cycle far = later_.empty() ? -1 : later_.top().at;
+    const Cycle far = later_.empty() ? Cycle(-1) : later_.top().at;
     if (soon_ == 0) return far;
     // Of the ring's words of 64 cycles, from that of now on, and at last that word's beginning.
-    const auto begin = static_cast<std::size_t>(now_ % kCycles);
+    const std::size_t begin = place_of(now_);
     for (std::size_t w = 0; w <= kWords; ++w) {
       const std::size_t word = (begin / 64 + w) % kWords;
       std::uint64_t bits = used_[word];
@@ -46,7 +46,7 @@ class Calendar {
       if (w == kWords) bits &= ~(~std::uint64_t{0} << (begin % 64));
       if (bits == 0) continue;
       const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      return now_ + static_cast<Cycle>((place + kPlaces - begin) % kPlaces);
+      return now_ + Cycle(static_cast<std::int64_t>((place + kPlaces - begin) % kPlaces));
     }
     return far;
   }
@@ -57,7 +57,7 @@ class Calendar {
     now_ = at;
     for (; !later_.empty() && later_.top().at < now_ + kCycles; later_.pop())
       append(later_.top().at, later_.top().event);
-    List& l = lists_[static_cast<std::size_t>(at % kCycles)];
+    List& l = lists_[place_of(at)];
     while (l.first != kNone) {
       const std::uint32_t n = l.first;
       const Event e = nodes_[n].event;
@@ -67,13 +67,13 @@ class Calendar {
       --soon_, --count_;
       act(at, e);
     }
-    const auto place = static_cast<std::size_t>(at % kCycles);
+    const std::size_t place = place_of(at);
     used_[place / 64] &= ~(std::uint64_t{1} << (place % 64));
   }
 
  private:
-  static constexpr Cycle kCycles = 1 << 14;
-  static constexpr std::size_t kPlaces = kCycles, kWords = kPlaces / 64;
+  static constexpr std::size_t kPlaces = 1 << 14, kWords = kPlaces / 64;
+  static constexpr Cycle kCycles{kPlaces};
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   struct Node {
@@ -84,12 +84,14 @@ class Calendar {
     std::uint32_t first = kNone, last = kNone;
   };
   struct Later {
-    Cycle at = 0;
+    Cycle at{};
     std::uint64_t order = 0;
     Event event;
 
     bool operator>(const Later& o) const { return std::tie(at, order) > std::tie(o.at, o.order); }
   };
+
+  static std::size_t place_of(Cycle at) { return static_cast<std::size_t>((at % kCycles).count()); }
 
   void append(Cycle at, const Event& e) {
     std::uint32_t n = unused_;
@@ -100,7 +102,7 @@ class Calendar {
       unused_ = nodes_[n].next;
       nodes_[n] = {e, kNone};
     }
-    const auto place = static_cast<std::size_t>(at % kCycles);
+    const std::size_t place = place_of(at);
     List& l = lists_[place];
     if (l.first == kNone)
       l.first = n;
@@ -118,7 +120,7 @@ class Calendar {
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   std::size_t soon_ = 0, count_ = 0;
   std::uint64_t added_ = 0;
-  Cycle now_ = 0;
+  Cycle now_{};
 };
 
 }  // namespace tilescope::sim::bsp

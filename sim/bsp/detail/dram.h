@@ -13,6 +13,7 @@
 #include "sim/bsp/detail/exchange.h"
 #include "sim/common/cycle.h"
 #include "sim/common/report.h"
+#include "sim/memory/clock_ratio.h"
 #include "sim/memory/detail/address_map.h"
 #include "sim/memory/dram.h"
 
@@ -42,13 +43,11 @@ class Dram {
   // Until all is served; calls done() with each transfer that is, and when.
   template <class Done>
   void serve(Done done);
-  Clock clock_at(Cycle c) const { return c * clock_per_ / cycles_per_; }
-  Cycle cycle_at(Clock c) const;
 
   std::int64_t cores_, burst_, row_;
-  std::int64_t clock_per_ = 1, cycles_per_ = 1;  // so many of the DRAM's clocks in so many of the cores' cycles
-  Clock of_burst_ = 1;
-  Cycle rest_ = 0;  // of the latency, that no part of a channel takes
+  ClockRatio clocks_;  // of the DRAM to the cores'
+  Clock of_burst_ = 1_nck;
+  Cycle rest_{};    // of the latency, that no part of a channel takes
   AddressMap map_;  // of one channel
   std::vector<DramChannel> channels_;
   std::vector<std::int64_t> left_;  // requests under way, by transfer

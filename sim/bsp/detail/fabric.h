@@ -19,20 +19,20 @@ namespace tilescope::sim::bsp {
 struct PortUse {
   std::int64_t core = 0, network = 0;
   bool out = false;
-  Cycle from = 0, until = 0;
+  Cycle from{}, until{};
   std::int64_t bytes = 0;
 };
 using PortWatch = std::function<void(const PortUse&)>;
 
 // What a transfer's bytes and packet headers take on a link.
 inline Cycle cycles_of_bytes(const Transfer& t, const arch::LinkSpec& link) {
-  return base::ceil_div(t.bytes + (link.header ? link.header->n * t.pieces : 0), link.width.n);
+  return Cycle(base::ceil_div(t.bytes + (link.header ? link.header->n * t.pieces : 0), link.width.n));
 }
 
 // What an exchange asks of what carries it, counted exactly and not scheduled.
 struct Load {
-  Cycle busiest = 0;             // that the busiest port or link is held
-  Cycle way = 0;                 // of the farthest receiver's first byte, where nothing waits
+  Cycle busiest{};               // that the busiest port or link is held
+  Cycle way{};                   // of the farthest receiver's first byte, where nothing waits
   std::int64_t links_taken = 0;  // by all heads, which is what scheduling costs
 };
 

@@ -77,7 +77,7 @@ class Core {
   // free, with what had been left out), and when the last one did.
   struct Finished {
     std::int64_t blocks = 0;
-    Cycle ends = 0, stamps = 0, last = 0;
+    Cycle ends{}, stamps{}, last{};
   };
   Finished take_finished() { return std::exchange(finished_, {}); }
   std::int64_t resident() const { return resident_; }
@@ -103,7 +103,7 @@ class Core {
  private:
   struct InFlight {
     int pending = 0;  // replies whose time is not known yet
-    Cycle ready = 0;  // of those that are
+    Cycle ready{};    // of those that are
     Stall from = Stall::kL2;
   };
   enum class State : std::uint8_t {
@@ -124,14 +124,14 @@ class Core {
     State state = State::kEnded;
     int pc = 0;
     Uniforms uniforms;
-    Cycle since = 0;  // its time is accounted for up to here
+    Cycle since{};  // its time is accounted for up to here
     LoadGroups waits_for = 0;
     std::int64_t waits_until = 0;   // number of copy groups
     std::vector<InFlight> loads;    // by group
     std::vector<InFlight> copies;   // groups not yet waited for, the open one last
     std::int64_t copies_begin = 0;  // number of the first of them
     std::int64_t pieces_left = 0;   // of a long segment
-    Cycle wgmma_end = 0;            // of those that run by themselves
+    Cycle wgmma_end{};              // of those that run by themselves
     int mbarrier = 0;               // that it waits for
     std::int64_t phase = 0;         // of it, as the block ran them
     bool in_steps = false;
@@ -140,8 +140,8 @@ class Core {
   struct Block {
     bool resident = false;
     std::int64_t running = 0, at_barrier = 0;
-    Cycle release = 0, end = 0;
-    Cycle stamp = 0;
+    Cycle release{}, end{};
+    Cycle stamp{};
     std::int64_t steps_begun = 0;
     BlockMbarriers mbarriers;
     std::int64_t boxes = 0;  // under way
@@ -174,7 +174,7 @@ class Core {
   };
   struct Event {
     enum class Kind : std::uint8_t { kWarp, kBlock, kDone, kBoxes } kind{};
-    Cycle at = 0;
+    Cycle at{};
     std::uint64_t order = 0;
     int who = 0;
     bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
@@ -283,9 +283,9 @@ class Core {
   std::int64_t warps_per_block_ = 1, resident_ = 0;
   Finished finished_;
   int next_partition_ = 0;
-  Cycle ran_until_ = 0;
-  Cycle launched_ = 0;  // when the latest warp was
-  Cycle stored_ = 0;    // when the latest store was accepted
+  Cycle ran_until_{};
+  Cycle launched_{};  // when the latest warp was
+  Cycle stored_{};    // when the latest store was accepted
 
   std::vector<std::int64_t> issue_free_;  // by partition, in kCycleParts
   std::vector<PipeParts> pipes_free_;     // likewise
@@ -295,7 +295,7 @@ class Core {
   std::vector<Miss> misses_;
   Chains<Waiter> others_;  // of misses
   std::vector<int> free_misses_;
-  static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
+  static constexpr Cycle kNotKnown = Cycle::max();
   static constexpr std::int64_t kNotCounted = -1;
   std::vector<Cycle> ends_of_misses_;  // of the latest, by number; none where any number may be under way
   std::int64_t misses_begun_ = 0;
@@ -304,7 +304,7 @@ class Core {
   std::vector<Box> boxes_;
   std::vector<int> free_boxes_;
   std::deque<int> queued_boxes_;  // some of whose lines the TMA engine has not asked for yet
-  Cycle tma_free_ = 0;
+  Cycle tma_free_{};
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;

@@ -17,7 +17,7 @@ struct FastForwardSpec {
   double between = 0;                            // cycles from the last step of a block to its successor's first
   std::int64_t next_block = 0, not_started = 0;  // blocks to come
   double max_ends = 0;                           // part of the blocks that may come to their last steps where none is
-  Cycle now = 0;                                 // with what was skipped
+  Cycle now{};                                   // with what was skipped
 };
 
 // Steps that one block leaves out.
@@ -34,7 +34,7 @@ struct FastForward {
   double cycles = 0;            // no more than were asked for: until no block is left to start
   std::int64_t warp_steps = 0;
   std::int64_t blocks = 0;            // that ended
-  Cycle lasted = 0;                   // from their starts to their ends, all of them
+  Cycle lasted{};                     // from their starts to their ends, all of them
   std::vector<SkippedSteps> skipped;  // all that is left out
   double warmed = 0;                  // cycles before the end of the jump whose accesses the caches have to see
 };

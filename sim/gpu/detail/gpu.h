@@ -77,7 +77,7 @@ class Gpu {
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
   bool has_steps_ = false;
   std::int64_t footprint_ = 0;  // bytes of all tensors
-  Cycle end_ = 0;
+  Cycle end_{};
 };
 
 }  // namespace tilescope::sim

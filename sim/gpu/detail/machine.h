@@ -26,7 +26,7 @@ struct CoreCacheSpec {
   std::int64_t sectors = 1;  // of the device's cache in one of its own
   std::int64_t tags = 1;     // lines looked up a cycle, one of each tag memory
   Rate rate;                 // bytes
-  Cycle latency = 0;
+  Cycle latency{};
 };
 
 struct CoreLimits {
@@ -49,10 +49,10 @@ struct Machine {
   bool lanes_shared = false;          // which are the same lanes
   Rate scratchpad;                    // bank passes
   Banks banks;
-  Cycle scratchpad_latency = 0;
-  std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any
-  std::int64_t box_lines = 0;  // that a core's engine asks for in a cycle; 0: no bound
-  Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
+  Cycle scratchpad_latency{};
+  std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any
+  std::int64_t box_lines = 0;           // that a core's engine asks for in a cycle; 0: no bound
+  Cycle block_launch{}, warp_launch{};  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;
   std::optional<BehindCores> behind_cores;  // a user's, in place of the link, the device's caches and the DRAM
@@ -60,7 +60,7 @@ struct Machine {
   std::vector<std::string> device_cache_names;              // from the one that cores reach first on
   std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty
   base::Hertz clock;
-  Cycle launch = 0;
+  Cycle launch{};
   double block_interval = 0;     // cycles from one block's start to the next one's, on any core; 0: all at once
   std::optional<ChipPart> part;  // where it is a part of a chip
 };

@@ -21,7 +21,7 @@ class BlockMbarriers {
  public:
   // What was missing last of a phase, and when it was there: a warp that arrived, or bytes from somewhere.
   struct Last {
-    Cycle at = 0;
+    Cycle at{};
     Stall what = Stall::kBarrier;
   };
 

@@ -29,15 +29,15 @@ class ReplyPairs {
   static constexpr int kNone = -1;
   struct Ticket {
     int copy = 0;
-    Cycle at = 0;          // when it was asked for,
-    Cycle carried_at = 0;  // and what it is paired with
-    int next = kNone;      // ticket that waits for the same reply
+    Cycle at{};          // when it was asked for,
+    Cycle carried_at{};  // and what it is paired with
+    int next = kNone;    // ticket that waits for the same reply
   };
   // Of the requests of a turn.
   struct Copy {
     std::vector<std::size_t> waiting, spare;  // without a sampled one; sampled ones that none waits for
     int last = kNone;                         // ticket that has one
-    Cycle lasted = 0;                         // of the reply that came last, and from where
+    Cycle lasted{};                           // of the reply that came last, and from where
     Stall from = Stall::kDram;
     bool known = false;
   };

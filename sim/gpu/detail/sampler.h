@@ -77,7 +77,7 @@ class Sampler {
   Statistics& statistics_;
   std::int64_t checkpoint_steps_;  // steps between two checkpoints
   Checkpoints steps_, waves_;
-  Cycle steps_begin_ = 0;           // when the residents last changed, where blocks turn over their number
+  Cycle steps_begin_{};             // when the residents last changed, where blocks turn over their number
   std::optional<Cycle> changed_;    // since steps were looked at
   bool waves_alike_ = false;        // steps went on as before when blocks had ended
   std::vector<EndPart> end_parts_;  // empty where that is not known
@@ -90,7 +90,7 @@ class Sampler {
   std::optional<std::pair<std::int64_t, Cpi>> proven_;  // of steps, for so many resident warps
   std::vector<std::pair<Checkpoint, Checkpoint>>
       proofs_;  // the sampling units that showed it: a jump goes on as all of them do
-  Cycle skipped_ = 0;
+  Cycle skipped_{};
   std::int64_t skipped_blocks_ = 0, skipped_warp_steps_ = 0;
 };
 

@@ -17,7 +17,7 @@ namespace tilescope::sim {
 // it in the order in which they came.
 class SliceQueue {
  public:
-  explicit SliceQueue(std::int64_t places) : ends_(static_cast<std::size_t>(places), 0) {}
+  explicit SliceQueue(std::int64_t places) : ends_(static_cast<std::size_t>(places)) {}
 
   // Whether a core that asks then for a place has it; else it waits, and when it is to ask again.
   bool take(int core, Cycle at) {
@@ -53,14 +53,14 @@ struct MissedLine {
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
   int fill = -1;
-  Cycle at = 0;
+  Cycle at{};
 };
 
 // Lines under way at a time, miss-status holding registers (Kroft, ISCA 1981). Those beyond wait, first come first
 // served; hits pass them.
 class SliceMisses {
  public:
-  explicit SliceMisses(std::int64_t registers) : free_(static_cast<std::size_t>(registers), 0) {}
+  explicit SliceMisses(std::int64_t registers) : free_(static_cast<std::size_t>(registers)) {}
 
   void add(const MissedLine& m) { waiting_.push_back(m); }
   // A line has come; what it took is free from then on.

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/memory/clock_ratio.h"
 #include "sim/memory/detail/address_map.h"
 #include "sim/memory/detail/bounds_of_slices.h"
 #include "sim/memory/detail/chains.h"
@@ -58,32 +59,32 @@ struct MemorySpec {
   std::int64_t slice_queue = 0;    // requests that one has room for; 0: any number
   std::int64_t slice_misses = 0;   // lines under way into one; 0: any number
   std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
-  std::optional<ClusterSpec> cluster;         // of the link
-  Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
-  std::int64_t partitions = 1;                // of the slices
-  Cycle remote_latency = 0;                   // load-to-use, from another partition
-  std::optional<Rate> remote_rate;            // bytes that one partition takes from the others; no bound
-  std::optional<TlbSpec> tlb;                 // of what misses
-  std::int64_t slices = 1;                    // of that cache
-  std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
-  AddressMapSpec map;                         // of the cache next to the DRAM
-  std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
+  std::optional<ClusterSpec> cluster;     // of the link
+  Cycle cache_latency{}, dram_latency{};  // whole load-to-use
+  std::int64_t partitions = 1;            // of the slices
+  Cycle remote_latency{};                 // load-to-use, from another partition
+  std::optional<Rate> remote_rate;        // bytes that one partition takes from the others; no bound
+  std::optional<TlbSpec> tlb;             // of what misses
+  std::int64_t slices = 1;                // of that cache
+  std::vector<OuterCacheSpec> outer;      // caches behind it, from the inside out
+  AddressMapSpec map;                     // of the cache next to the DRAM
+  std::int64_t write_backlog = 0;         // writes of a channel beyond which evictors wait; 0: any number
   DramSpec dram;
   std::int64_t burst_bytes = 1;
   std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
   std::int64_t write_granule = 0;                   // bytes that the DRAM writes whole; 0: parts cost nothing
-  std::int64_t clock_per = 1, cycles_per = 1;       // that many DRAM clocks in that many core cycles
+  ClockRatio clocks;                                // of the DRAM to the cores'
   DramFactory dram_model;                           // a user's DRAM; channels of `dram` where empty
 };
 
 // Of idle accesses, what is neither a port's time nor a bank's.
 struct Wires {
-  Cycle forward = 0, back = 0;  // between core and slice
-  Cycle across = 0;             // between slices of two partitions, there and back
-  Cycle to_channel = 0, from_channel = 0;
+  Cycle forward{}, back{};  // between core and slice
+  Cycle across{};           // between slices of two partitions, there and back
+  Cycle to_channel{}, from_channel{};
 
   // No core hears of a request sooner than this after it was made.
-  Cycle least() const { return std::max<Cycle>(1, std::min(forward, back)); }
+  Cycle least() const { return std::max(1_cycles, std::min(forward, back)); }
 };
 Wires wires_of(const MemorySpec& spec);
 
@@ -121,7 +122,7 @@ class DeviceMemory final : public MemorySystem {
   Cycle min_latency() const override {
     // What is told a turn late is told before a core would hear of it.
     const Cycle told = dram_->answers_late() ? (wires_.from_channel + wires_.back) / 2 : wires_.least();
-    return std::max<Cycle>(1, std::min(wires_.least(), told));
+    return std::max(1_cycles, std::min(wires_.least(), told));
   }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics) {
@@ -141,7 +142,7 @@ class DeviceMemory final : public MemorySystem {
   std::optional<double> times_filled(std::int64_t footprint) const;
 
  private:
-  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+  static constexpr Cycle kNever = Cycle::max();
   static constexpr int kNobody = -1;
   static constexpr std::int64_t kNoSlice = -1;
 
@@ -157,10 +158,10 @@ class DeviceMemory final : public MemorySystem {
     Waiter first;
     Chain others;
     int pending = 0;  // parts that wait behind other caches
-    Cycle ready = 0;  // when the rest is there
+    Cycle ready{};    // when the rest is there
   };
   struct Send {
-    Cycle at = 0;
+    Cycle at{};
     std::int64_t number = 0;  // of those that ask then, the first is served first
     int core = 0;
     auto operator<=>(const Send&) const = default;
@@ -223,13 +224,11 @@ class DeviceMemory final : public MemorySystem {
   // Likewise, or keeps a clean victim.
   bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
   void finish(const DramServed& s, std::vector<MemoryReply>& replies);
-  Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
-  Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
   std::int64_t bytes_of(std::uint32_t sectors) const;
   void expect(const DramServed& s) const;
   void expect_now(const DramServed& s) const;
   void note_next(Clock due) {
-    if (due != DramModel::kNever) next_ = std::min(next_, cycle_at(due));
+    if (due != DramModel::kNever) next_ = std::min(next_, spec_.clocks.cycle_at(due));
   }
   void show_channel(std::size_t channel, DramLog& log);
 

@@ -37,13 +37,13 @@ class ForeignCaches final : public MemorySystem {
 
   void ask(const MemoryRequest& r, Cycle turn_end);
 
-  ForeignRequests requests_;
+  ForeignRequests<Cycle> requests_;
   LineShape shape_;
   std::size_t caches_;
   Cycle turn_;
   std::vector<Access> accesses_;
   std::vector<std::size_t> free_;  // places of them
-  std::vector<ForeignRequests::Answered> answered_;
+  std::vector<ForeignRequests<Cycle>::Answered> answered_;
 };
 
 }  // namespace tilescope::sim

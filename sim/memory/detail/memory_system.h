@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/common/cycle.h"
 #include "sim/memory/detail/written_parts.h"
 #include "sim/statistics.h"
 
@@ -20,14 +21,14 @@ struct MemoryRequest {
   bool write = false;
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
-  Cycle at = 0;
+  Cycle at{};
   Written written = {};  // of a write that writes a part of some sector
 };
 
 struct MemoryReply {
   int core = 0;
   int ticket = 0;
-  Cycle at = 0;  // the data can be used; the core knows that a write is accepted
+  Cycle at{};  // the data can be used; the core knows that a write is accepted
   Stall from = Stall::kL2;
 };
 

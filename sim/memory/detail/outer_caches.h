@@ -32,7 +32,7 @@ struct OuterCacheSpec {
   CacheSpec slice;                 // of each
   Rate slice_rate;                 // bytes
   std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes in addition to its data
-  Cycle latency = 0;               // whole load-to-use
+  Cycle latency{};                 // whole load-to-use
 };
 
 // What goes on to the DRAM, in lines of the last cache.
@@ -41,7 +41,7 @@ struct ToDram {
   std::uint32_t sectors = 0;
   bool write = false;
   int fill = -1;  // that a read answers
-  Cycle at = 0;
+  Cycle at{};
 };
 
 class OuterCaches {
@@ -53,7 +53,7 @@ class OuterCaches {
   // farthest of these was found, 0 being the first cache.
   struct Asked {
     int pending = 0;
-    Cycle ready = 0;
+    Cycle ready{};
     std::size_t level = 0;
   };
   // The cache before asks for sectors of one of its lines; `id` is what `arrive` calls it by.
@@ -90,7 +90,7 @@ class OuterCaches {
     int first = 0;  // of the cache before, who asked
     Chain others;
     int pending = 0;
-    Cycle ready = 0;
+    Cycle ready{};
   };
   struct Slice {
     ReservationTable port;
@@ -103,7 +103,7 @@ class OuterCaches {
     LineShape inner;
     AddressMap map;
     std::vector<Slice> slices;
-    Cycle to = 0, back = 0;  // between the cache before and a slice
+    Cycle to{}, back{};  // between the cache before and a slice
     std::vector<Fill> fills;
     std::vector<int> free_fills;
     Chains<int> others;
@@ -112,7 +112,7 @@ class OuterCaches {
   // A line's sectors in the slice that has them, whose port was booked for them.
   struct Found {
     std::int64_t slice = 0;
-    Cycle served = 0;
+    Cycle served{};
     SectorCache::Result hit;
   };
 

@@ -34,16 +34,16 @@ class SectorCache {
     // Whether something is on its way into the line: the caller's number of that, and when it came.
     bool pending() const { return when_ < 0; }
     int fill() const { return static_cast<int>(~when_); }
-    Cycle ready() const { return when_; }
-    void fetch(int fill) { when_ = ~static_cast<Cycle>(fill); }
-    void arrive(Cycle at) { when_ = at; }
+    Cycle ready() const { return Cycle(when_); }
+    void fetch(int fill) { when_ = ~static_cast<std::int64_t>(fill); }
+    void arrive(Cycle at) { when_ = at.count(); }
 
     std::uint32_t dirty() const { return dirty_; }
     void write(std::uint32_t sectors) { dirty_ = static_cast<std::uint16_t>(dirty_ | sectors); }
 
    private:
     friend class SectorCache;
-    Cycle when_ = 0;         // when all that is valid has arrived, or ~ the number of what is on its way
+    std::int64_t when_ = 0;  // the cycle when all that is valid has arrived, or ~ the number of what is on its way
     std::uint32_t tag_ = 0;  // 0: no line's
     std::uint16_t valid_ = 0, dirty_ = 0;
   };

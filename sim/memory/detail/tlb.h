@@ -14,14 +14,14 @@ namespace tilescope::sim {
 struct TlbSpec {
   std::int64_t page = 0;  // bytes
   std::int64_t entries = 0;
-  Cycle miss = 0;            // what an access waits longer
+  Cycle miss{};              // what an access waits longer
   std::int64_t walkers = 0;  // that fetch translations; 0: any number, and no access waits for another's
   bool writes = false;       // what is written needs them too
 };
 
 class Tlb {
  public:
-  explicit Tlb(const TlbSpec& spec) : spec_(spec), walks_(static_cast<std::size_t>(spec.walkers), 0) {
+  explicit Tlb(const TlbSpec& spec) : spec_(spec), walks_(static_cast<std::size_t>(spec.walkers)) {
     pages_.reserve(static_cast<std::size_t>(spec.entries));
   }
 
@@ -45,7 +45,7 @@ class Tlb {
  private:
   struct Page {
     std::int64_t number = 0;
-    Cycle ready = 0;
+    Cycle ready{};
   };
 
   // When a walk that is asked for then ends, by the walker that is free first.

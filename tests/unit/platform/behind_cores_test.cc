@@ -13,7 +13,6 @@
 
 #include "base/document.h"
 #include "lower/lower.h"
-#include "sim/cycles_of_time.h"
 #include "sim/simulate.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"

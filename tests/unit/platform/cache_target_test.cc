@@ -14,7 +14,7 @@
 
 #include "arch/hierarchy.h"
 #include "sim/cache_trace.h"
-#include "sim/cycles_of_time.h"
+#include "sim/ticks_of_time.h"
 #include "tests/support/build.h"
 #include "tests/unit/platform/alone.h"
 
@@ -22,6 +22,7 @@ namespace tilescope::systemc {
 namespace {
 
 using sim::Cycle;
+using sim::operator""_cycles;
 using Kind = sim::Injection::Kind;
 
 constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
@@ -32,7 +33,7 @@ class Ports {
   struct Line {
     std::int64_t address = 0, bytes = 0;
     bool write = false;
-    Cycle at = 0, sent = 0, done = -1;
+    Cycle at{}, sent{}, done{-1};
   };
   Ports(std::vector<Line> l, std::size_t ports, std::int64_t window)
       : lines(std::move(l)), window_(window), next_(ports), under_way_(ports, 0) {
@@ -135,7 +136,7 @@ class Player : public sc_core::sc_module {
   }
 
   Ports& ports_;
-  sim::CyclesOfTime time_;
+  sim::TicksOfTime<sim::Cycle> time_;
   std::deque<tlm::tlm_generic_payload> payloads_;
   std::size_t cores_;
   std::deque<FromCore> from_;
@@ -146,12 +147,12 @@ class Player : public sc_core::sc_module {
 
 // In batches: all at once where nothing waits for an answer, else cycle by cycle.
 void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socket& socket) {
-  const sim::CyclesOfTime time(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())});
+  const sim::TicksOfTime<sim::Cycle> time(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())});
   std::map<Cycle, std::vector<std::size_t>> answers;
   Batch batch;
   tlm::tlm_generic_payload payload;
   payload.set_extension(&batch);
-  for (Cycle now = at_once ? kAnyNumber : 0; ports.done < ports.lines.size(); ++now) {
+  for (Cycle now(at_once ? kAnyNumber : 0); ports.done < ports.lines.size(); ++now) {
     ports.cycle(now, answers[now], [&](std::size_t i) {
       const Ports::Line& l = ports.lines[i];
       batch.requests.push_back({i, static_cast<std::uint64_t>(l.address), static_cast<std::uint32_t>(l.bytes), l.write,
@@ -159,12 +160,12 @@ void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socke
                                 static_cast<int>(i % static_cast<std::size_t>(caches.cores()))});
     });
     answers.erase(now);
-    batch.until = at_once ? sc_core::sc_max_time() : time.begin_of(now + 1);
+    batch.until = at_once ? sc_core::sc_max_time() : time.begin_of(now + 1_cycles);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     socket->b_transport(payload, delay);
     RC_ASSERT(payload.is_response_ok());
     for (const Batch::Answer& a : batch.answers) {
-      const Cycle done = time.cycle_of(a.done);
+      const Cycle done = time.tick_of(a.done);
       RC_ASSERT(at_once || done > now);
       if (at_once)
         ports.answer(a.id, done);
@@ -174,7 +175,7 @@ void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socke
     batch.requests.clear();
     batch.answers.clear();
     if (at_once) break;
-    RC_ASSERT(now < 10'000'000);
+    RC_ASSERT(now < 10'000'000_cycles);
   }
   payload.clear_extension(&batch);
   RC_ASSERT(ports.done == ports.lines.size());
@@ -219,7 +220,7 @@ Drawn any_traffic() {
   if (d.injection.kind == Kind::kSaturated && !d.injection.timed) sometimes(2, "memory.l1.mshrs", {"1", "2", "5"});
   const std::int64_t places = *rc::gen::element<std::int64_t>(1 << 10, 1 << 16, 1 << 28);
   const int writes = *rc::gen::element(0, 1, 3);
-  Cycle at = 0;
+  std::int64_t at = 0;
   for (int i = *rc::gen::inRange(1, 1500); i > 0; --i) {
     at += d.injection.timed ? *rc::gen::inRange(0, 4) : 0;
     d.trace.push_back({*rc::gen::inRange<std::int64_t>(0, places) * 16, *rc::gen::inRange<std::int64_t>(1, 300),
@@ -244,9 +245,9 @@ Ports ports_for(const Drawn& d, const arch::ArchSpec& chip, const CacheTarget& c
   for (const sim::TraceRequest& r : d.trace)
     for (std::int64_t a = r.address, end = a + r.bytes, next = a; a < end; a = next) {
       next = std::min((a / caches.line_bytes() + 1) * caches.line_bytes(), end);
-      const Cycle at = d.injection.kind == Kind::kRate
-                           ? static_cast<Cycle>(std::ceil(static_cast<double>(moved) / (d.injection.rate * peak)))
-                           : r.at;
+      const Cycle at(d.injection.kind == Kind::kRate
+                         ? static_cast<std::int64_t>(std::ceil(static_cast<double>(moved) / (d.injection.rate * peak)))
+                         : r.at);
       lines.push_back({a, next - a, r.write, at});
       moved += ((next - 1) / sector - a / sector + 1) * sector;
     }
@@ -258,10 +259,10 @@ Ports ports_for(const Drawn& d, const arch::ArchSpec& chip, const CacheTarget& c
 
 void require_the_same(const sim::CacheTraceResult& expected, const CacheTarget& caches, const Ports& ports,
                       bool from_arrival) {
-  RC_ASSERT(caches.cycles() == expected.cycles);
-  std::vector<sim::Clock> latencies;
+  RC_ASSERT(caches.cycles() == expected.cycles.count());
+  std::vector<std::int64_t> latencies;
   for (const Ports::Line& l : ports.lines)
-    if (!l.write) latencies.push_back(l.done - (from_arrival ? l.at : l.sent));
+    if (!l.write) latencies.push_back((l.done - (from_arrival ? l.at : l.sent)).count());
   const sim::LatencySummary latency = sim::summary_of(latencies);
   RC_ASSERT(latency.mean == expected.latency.mean);
   RC_ASSERT(latency.p50 == expected.latency.p50);
@@ -360,7 +361,7 @@ RC_GTEST_PROP(CacheTarget, LooselyTimedRequestsAreAWindowOfOne, ()) {
     RC_ASSERT(payload.is_response_ok());
   }
   payload.clear_extension(&from);
-  RC_ASSERT(delay == caches.begin_of(trace.expected.cycles));
+  RC_ASSERT(delay == caches.begin_of(trace.expected.cycles.count()));
 }
 
 TEST(CacheTarget, RefusesWhatItCannotServe) {

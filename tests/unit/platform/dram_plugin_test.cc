@@ -33,7 +33,7 @@ std::string refusal(const arch::ArchSpec& a) {
   return "is not refused";
 }
 
-Cycle cycles(const arch::ArchSpec& a, std::int64_t loads) {
+std::int64_t cycles(const arch::ArchSpec& a, std::int64_t loads) {
   return simulate(chase(loads, 1 << 16, 1), a, {.mode = Mode::kFull}).cycles;
 }
 
@@ -44,7 +44,7 @@ TEST(DramPlugin, AnswersInPlaceOfTheChannels) {
   const MemorySpec m = machine_of(own).memory;
   const auto opens = static_cast<double>(conflict_clocks(m.dram, 1) - m.dram.t.rp);
   const auto per_load = [](const arch::ArchSpec& a) { return static_cast<double>(cycles(a, 40) - cycles(a, 8)) / 32; };
-  const double cycles_a_clock = static_cast<double>(m.cycles_per) / static_cast<double>(m.clock_per);
+  const double cycles_a_clock = m.clocks.cycles_of(1_nck);
   EXPECT_NEAR(per_load(other) - per_load(own), (100 - opens) * cycles_a_clock, 2 * cycles_a_clock);
 }
 

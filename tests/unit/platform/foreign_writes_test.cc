@@ -24,16 +24,16 @@ struct Burst {
 using Bursts = std::multiset<Burst>;
 
 // Notes what it is asked for and answers as it arrives.
-class Recorder final : public ForeignMemory {
+class Recorder final : public ForeignMemory<Clock> {
  public:
   Recorder(Bursts& seen, std::int64_t burst) : seen_(seen), burst_(burst) {}
-  void request(std::span<const ForeignRequest> r) override {
-    for (const ForeignRequest& q : r) {
+  void request(std::span<const ForeignRequest<Clock>> r) override {
+    for (const ForeignRequest<Clock>& q : r) {
       for (std::int64_t a = q.address; a < q.address + q.bytes; a += burst_) seen_.insert({a, q.write, q.partial});
       due_.emplace(q.arrival, q.id);
     }
   }
-  void advance(Clock until, std::size_t, std::vector<ForeignAnswer>& answers) override {
+  void advance(Clock until, std::size_t, std::vector<ForeignAnswer<Clock>>& answers) override {
     for (; !due_.empty() && due_.begin()->first < until; due_.erase(due_.begin()))
       answers.push_back({due_.begin()->second, due_.begin()->first, false});
   }
@@ -132,7 +132,7 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
   DeviceMemory memory(m, statistics);
   PlainCache plain(m);
   std::vector<MemoryReply> replies;
-  Cycle now = 0;
+  Cycle now{};
   const auto access = [&](std::int64_t line, std::int64_t begin, std::int64_t bytes, bool write) {
     const std::vector<std::int64_t> address = {line * m.shape.line + begin};
     const std::vector<Touch> touches = touched_lines(address, bytes, m.shape);
@@ -147,7 +147,7 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
     plain.access(line, begin, bytes, write);
     for (std::size_t done = 0; memory.next(); ++done) {
       RC_ASSERT(done < 1000U);
-      now = std::max(now + 1, *memory.next() + 1);
+      now = std::max(now, *memory.next()) + 1_cycles;
       memory.advance(now, replies);
     }
     ++now;

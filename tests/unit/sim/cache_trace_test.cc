@@ -42,7 +42,7 @@ TEST(CacheTrace, AnIdleAccessTakesWhatTheChipSays) {
   EXPECT_LE(r.latency.max, static_cast<double>(arch::dram_of(v100)->latency->n));
   EXPECT_EQ(level(r, "l2").hits, 99);
   EXPECT_EQ(level(r, "dram").read_bytes, 32);
-  EXPECT_EQ(r.cycles, static_cast<Cycle>(r.latency.max + 99 * l2));
+  EXPECT_EQ(r.cycles.count(), static_cast<std::int64_t>(r.latency.max + 99 * l2));
 }
 
 TEST(CacheTrace, RequestsAreCutAtLinesAndTouchSectors) {

@@ -16,13 +16,13 @@ namespace {
 using namespace tests;
 
 TEST(Tlb, KeepsThePagesUsedLast) {
-  Tlb tlb({.page = 4096, .entries = 2, .miss = 9});
-  EXPECT_EQ(tlb.translate(0, 0), 9);
-  EXPECT_EQ(tlb.translate(4096, 0), 9);
-  EXPECT_EQ(tlb.translate(4095, 0), 0);   // page 0 is now the one used last
-  EXPECT_EQ(tlb.translate(8192, 5), 14);  // in the place of page 1
-  EXPECT_EQ(tlb.translate(100, 5), 5);
-  EXPECT_EQ(tlb.translate(4096, 5), 14);
+  Tlb tlb({.page = 4096, .entries = 2, .miss = 9_cycles});
+  EXPECT_EQ(tlb.translate(0, 0_cycles), 9_cycles);
+  EXPECT_EQ(tlb.translate(4096, 0_cycles), 9_cycles);
+  EXPECT_EQ(tlb.translate(4095, 0_cycles), 0_cycles);   // page 0 is now the one used last
+  EXPECT_EQ(tlb.translate(8192, 5_cycles), 14_cycles);  // in the place of page 1
+  EXPECT_EQ(tlb.translate(100, 5_cycles), 5_cycles);
+  EXPECT_EQ(tlb.translate(4096, 5_cycles), 14_cycles);
 }
 
 // Cycles of a warp's load of 4 B a lane, lanes `stride` words apart, from words 0, 4, ... 28 of two neighbouring

@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DramMapped, OneReadAtATimeTakesItsTimings) {
   const auto clocks = [](const std::string& mapping) {
     TraceSpec spec = hbm2(mapping);
-    spec.dram.t.refi = 0;
-    return replay(strided(1000, kRowOfAll), spec, {Kind::kWindow, 1}).clocks;
+    spec.dram.t.refi = 0_nck;
+    return replay(strided(1000, kRowOfAll), spec, {Kind::kWindow, 1}).clocks.count();
   };
   EXPECT_EQ(clocks(kRoBa), 1 + 999 * 48 + 14 + 14 + 2);
   EXPECT_EQ(clocks(std::string(kRoBa) + " pc^[15+1]"), 31 + 1 + 31 + 998 * (1 + 14 + 14 + 14 + 2 + 1));

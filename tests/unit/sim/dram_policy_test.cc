@@ -26,7 +26,7 @@ using testing::ElementsAreArray;
 // Column commands of all requests in their order.
 struct Column {
   bool write = false;
-  Clock at = 0;
+  Clock at{};
   bool operator==(const Column&) const = default;
 };
 void PrintTo(const Column& c, std::ostream* out) { *out << (c.write ? 'W' : 'R') << c.at; }
@@ -45,9 +45,9 @@ std::vector<Column> columns_of(const DramSpec& spec, const std::vector<DramReque
   return columns;
 }
 
-std::vector<Column> run_of(bool write, Clock first, int count) {
+std::vector<Column> run_of(bool write, std::int64_t first, int count) {
   std::vector<Column> run;
-  for (int i = 0; i < count; ++i) run.push_back({write, first + 2 * i});
+  for (int i = 0; i < count; ++i) run.push_back({write, Clock(first + 2 * i)});
   return run;
 }
 
@@ -83,7 +83,7 @@ TEST(DramPolicy, BelowTheHighWatermarkReadsGoFirst) {
   EXPECT_THAT(columns_of(spec, reads_and_writes()),
               ElementsAreArray(joined({run_of(false, 13, 20), run_of(true, 51 + 14, 8)})));
   spec.write_threshold = 8;
-  spec.write_idle = 50;  // then the row opens, at 51 + 50
+  spec.write_idle = 50_nck;  // then the row opens, at 51 + 50
   EXPECT_THAT(columns_of(spec, reads_and_writes()),
               ElementsAreArray(joined({run_of(false, 13, 20), run_of(true, 51 + 50 + 12, 8)})));
 }
@@ -96,7 +96,7 @@ TEST(DramPolicy, ReadsWaitWhileWritesDrain) {
   spec.write_high = 4;
   std::vector<DramRequest> requests;
   for (int i = 0; i < 4; ++i) requests.push_back({.id = i});
-  for (int i = 4; i < 8; ++i) requests.push_back({.id = i, .write = true, .bank = 1, .arrival = 13});
+  for (int i = 4; i < 8; ++i) requests.push_back({.id = i, .write = true, .bank = 1, .arrival = 13_nck});
   EXPECT_THAT(columns_of(spec, requests),
               ElementsAreArray(joined({run_of(false, 13, 1), run_of(true, 13 + 14, 4), run_of(false, 33 + 13, 3)})));
 }
@@ -108,7 +108,7 @@ TEST(DramPolicy, WatermarksLeaveTheQueuesOfBanksAlone) {
   spec.write_high = 4;
   std::vector<DramRequest> requests;
   for (int i = 0; i < 8; ++i) requests.push_back({.id = i});
-  for (int i = 8; i < 12; ++i) requests.push_back({.id = i, .write = true, .bank = 1, .arrival = 13});
+  for (int i = 8; i < 12; ++i) requests.push_back({.id = i, .write = true, .bank = 1, .arrival = 13_nck});
   const std::vector<Column> columns = columns_of(spec, requests);
   ASSERT_EQ(columns.size(), 12U);
   EXPECT_THAT(std::vector(columns.begin(), columns.begin() + 8), ElementsAreArray(run_of(false, 13, 8)));
@@ -148,15 +148,15 @@ TEST(DramPolicy, AQueueForBothTakesAsManyOfBoth) {
 TEST(DramPolicy, AFullQueueOfABankHoldsUpThoseBehind) {
   DramSpec spec = dram_without_bank_groups();
   spec.queues = RequestQueues::kPerBank;
-  const auto done_of_last = [&](std::int64_t depth) {
+  const auto done_of_last = [&](std::int64_t depth) -> std::int64_t {
     spec.queue_depth = depth;
     DramChannel c(spec);
     for (int i = 0; i < 4; ++i) c.push({.id = i, .bank = i / 3, .row = i});
     std::vector<DramServed> served;
     c.run(kForever, served);
     for (const DramServed& s : served)
-      if (s.id == 3) return s.done;
-    return Clock{0};
+      if (s.id == 3) return s.done.count();
+    return 0;
   };
   EXPECT_EQ(done_of_last(3), 1 + 4 + 12 + 17 + 2);
   EXPECT_EQ(done_of_last(2), 14 + 12 + 17 + 2);
@@ -170,7 +170,7 @@ TEST(DramPolicy, AQueueOfABankAcceptsWhatItsBankHasRoomFor) {
   std::vector<DramServed> served;
   for (int i = 0; i < 2; ++i) c.push({.id = i, .row = i});
   EXPECT_FALSE(c.accepts(false, 5)) << "what stands before it goes first";
-  c.run(2, served);
+  c.run(2_nck, served);
   EXPECT_FALSE(c.accepts(false, 0));
   EXPECT_TRUE(c.accepts(true, 5));
 }
@@ -178,7 +178,7 @@ TEST(DramPolicy, AQueueOfABankAcceptsWhatItsBankHasRoomFor) {
 // --- rows
 
 struct Rows {
-  Clock last = 0;
+  Clock last{};
   std::int64_t activates = 0;
   bool operator==(const Rows&) const = default;
 };
@@ -203,20 +203,21 @@ std::vector<DramRequest> of_one_row(int count) {
 // Each request opens its row again, a row cycle (42) after the one before; unless another one needs the row.
 TEST(DramPolicy, ClosedPagesOpenARowForEachRequest) {
   DramSpec spec = dram_without_bank_groups();
-  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{1 + 12 + 17 + 10 * 2, 1}));
+  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{Clock(1 + 12 + 17 + 10 * 2), 1}));
   spec.page_policy = PagePolicy::kClosed;
-  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{1 + 9 * 42 + 12 + 17 + 2, 10}));
+  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{Clock(1 + 9 * 42 + 12 + 17 + 2), 10}));
   spec.page_policy = PagePolicy::kClosedAdaptive;
-  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{1 + 12 + 17 + 10 * 2, 1}));
+  EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{Clock(1 + 12 + 17 + 10 * 2), 1}));
 }
 
 // A lone read of another row, long after, has no row to close first. After a write it does as well once the bank has
 // recovered: 1 + 12 + 7 + 2 + 14 = 36 is when the row may close, + 14 when the next may open, + 12 when it is read.
 TEST(DramPolicy, ClosedPagesSpareTheNextRowThePrecharge) {
-  const auto latency = [](PagePolicy policy, Clock arrival, bool write_first) {
+  const auto latency = [](PagePolicy policy, std::int64_t arrival, bool write_first) {
     DramSpec spec = dram_without_bank_groups();
     spec.page_policy = policy;
-    return rows_of(spec, {{.write = write_first}, {.id = 1, .row = 1, .arrival = arrival}}).last - arrival;
+    return rows_of(spec, {{.write = write_first}, {.id = 1, .row = 1, .arrival = Clock(arrival)}}).last.count() -
+           arrival;
   };
   EXPECT_EQ(latency(PagePolicy::kOpen, 1000, false), 1 + 14 + 12 + 17 + 2);
   for (const PagePolicy p : {PagePolicy::kClosed, PagePolicy::kClosedAdaptive}) {
@@ -231,7 +232,7 @@ TEST(DramPolicy, ClosedPagesSpareTheNextRowThePrecharge) {
 TEST(DramPolicy, AnAutoPrechargeTakesNoCommand) {
   DramSpec spec = dram_without_bank_groups();
   spec.pseudo_channels = 2;
-  spec.activate_command = 2;
+  spec.activate_command = 2_nck;
   std::vector<DramRequest> requests;
   for (int i = 0; i < 4000; ++i) requests.push_back({.id = i, .bank = i % 2 * 16 + i / 2 % 16, .row = i});
   const auto clocks = [&] { return static_cast<double>(rows_of(spec, requests).last) / 4000; };
@@ -245,9 +246,9 @@ TEST(DramPolicy, AnAutoPrechargeTakesNoCommand) {
 TEST(DramPolicy, AnIdleRowClosesAfterItsTime) {
   DramSpec spec = dram_without_bank_groups();
   spec.page_policy = PagePolicy::kTimeout;
-  spec.page_timeout = 100;
-  const auto latency = [&](Clock arrival, std::int64_t row) {
-    return rows_of(spec, {{}, {.id = 1, .row = row, .arrival = arrival}}).last - arrival;
+  spec.page_timeout = 100_nck;
+  const auto latency = [&](std::int64_t arrival, std::int64_t row) {
+    return rows_of(spec, {{}, {.id = 1, .row = row, .arrival = Clock(arrival)}}).last.count() - arrival;
   };
   EXPECT_EQ(latency(111, 0), 1 + 17 + 2);
   EXPECT_EQ(latency(112, 0), 14 + 12 + 17 + 2 + 1) << "the row closes as it is asked for";
@@ -261,13 +262,13 @@ TEST(DramPolicy, RefreshesClosePagesThatAreOpen) {
   for (const PagePolicy p :
        {PagePolicy::kOpen, PagePolicy::kClosed, PagePolicy::kClosedAdaptive, PagePolicy::kTimeout}) {
     DramSpec spec = dram_without_bank_groups();
-    spec.t.rfc = 100;
-    spec.t.refi = 1000;
+    spec.t.rfc = 100_nck;
+    spec.t.refi = 1000_nck;
     spec.page_policy = p;
-    spec.page_timeout = 500;
+    spec.page_timeout = 500_nck;
     // The open row closes at 1000, and the refresh begins 14 later; where it is closed already, at once.
-    const Clock begin = p == PagePolicy::kOpen ? 1014 : 1000;
-    EXPECT_EQ(rows_of(spec, {{}, {.id = 1, .arrival = 1001}}).last, begin + 100 + 12 + 17 + 2);
+    const std::int64_t begin = p == PagePolicy::kOpen ? 1014 : 1000;
+    EXPECT_EQ(rows_of(spec, {{}, {.id = 1, .arrival = 1001_nck}}).last.count(), begin + 100 + 12 + 17 + 2);
   }
 }
 
@@ -278,31 +279,32 @@ DramSpec any_policy(std::mt19937& random) {
   DramSpec spec = dram_without_bank_groups();
   spec.pseudo_channels = 1 + below(2);
   spec.groups = 4;
-  spec.t.ccd_l = 3;
-  spec.t.rrd_l = 6;
-  spec.t.wtr_l = 9;
-  spec.t.faw = 20;
-  if (below(2) == 0) spec.t.refi = 1000, spec.t.rfc = 100, spec.t.rfc_sb = 60, spec.refreshes_banks = below(2) == 0;
+  spec.t.ccd_l = 3_nck;
+  spec.t.rrd_l = 6_nck;
+  spec.t.wtr_l = 9_nck;
+  spec.t.faw = 20_nck;
+  if (below(2) == 0)
+    spec.t.refi = 1000_nck, spec.t.rfc = 100_nck, spec.t.rfc_sb = 60_nck, spec.refreshes_banks = below(2) == 0;
   spec.queues = static_cast<RequestQueues>(below(3));
   spec.page_policy = static_cast<PagePolicy>(below(4));
-  spec.page_timeout = 1 + below(60);
+  spec.page_timeout = Clock(1 + below(60));
   spec.queue_depth = spec.queues_by_bank() ? 1 + below(4) : 4 + below(30);
   if (!spec.queues_by_bank() && below(2) == 0) spec.per_bank_queue_depth = 1 + below(6);
   if (spec.parts_writes() && below(3) > 0) {
     spec.write_high = 1 + below(static_cast<int>(spec.queue_depth));
     spec.write_low = below(static_cast<int>(spec.write_high));
   }
-  if (spec.parts_writes()) spec.write_threshold = below(6), spec.write_idle = below(80);
+  if (spec.parts_writes()) spec.write_threshold = below(6), spec.write_idle = Clock(below(80));
   if (below(2) == 0) spec.row_hit_cap = 1 + below(5);
-  if (below(2) == 0) spec.max_age = 200;
+  if (below(2) == 0) spec.max_age = 200_nck;
   return spec;
 }
 
 std::vector<DramRequest> any_requests(std::mt19937& random, const DramSpec& spec) {
   std::vector<DramRequest> requests;
-  Clock at = 0;
+  Clock at{};
   for (int i = 0; i < 300; ++i) {
-    at += random() % 40 == 0 ? static_cast<Clock>(random() % 20000) : static_cast<Clock>(random() % 5);
+    at += random() % 40 == 0 ? Clock(random() % 20000) : Clock(random() % 5);
     requests.push_back({i, random() % 3 == 0, static_cast<std::int64_t>(random()) % (spec.banks * spec.pseudo_channels),
                         static_cast<std::int64_t>(random() % 3), 1 + static_cast<std::int64_t>(random() % 2), at});
   }
@@ -324,7 +326,7 @@ RC_GTEST_PROP(DramPolicy, ServesEveryRequestOnceHoweverItIsRun, ()) {
     for (const DramRequest& r : requests) c.push(r);
     std::vector<DramServed>& served = runs.emplace_back();
     if (how == 2)
-      while (const auto next = c.next()) c.run(*next + 1 + static_cast<Clock>(random() % 50), served);
+      while (const auto next = c.next()) c.run(*next + Clock(1 + random() % 50), served);
     else
       c.run(kForever, served);
     RC_ASSERT(!c.next());

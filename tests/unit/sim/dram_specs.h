@@ -7,7 +7,7 @@
 namespace tilescope::sim {
 
 // A clock that no test's requests reach.
-inline constexpr Clock kForever = 1'000'000'000;
+inline constexpr Clock kForever = 1'000'000'000_nck;
 
 // The pseudo-channel of XSIM's HBM, without refresh and bank groups; reads and writes as they come.
 inline DramSpec dram_without_bank_groups() {
@@ -15,18 +15,18 @@ inline DramSpec dram_without_bank_groups() {
           .rows = true,
           .row_bus = true,
           .queue_depth = 32,
-          .t = {.rcd = 12,
-                .rp = 14,
-                .ras = 28,
-                .rc = 42,
-                .rrd_s = 4,
-                .ccd_s = 2,
-                .cl = 17,
-                .cwl = 7,
-                .rtp = 5,
-                .wr = 14,
-                .wtr_s = 4,
-                .burst = 2}};
+          .t = {.rcd = 12_nck,
+                .rp = 14_nck,
+                .ras = 28_nck,
+                .rc = 42_nck,
+                .rrd_s = 4_nck,
+                .ccd_s = 2_nck,
+                .cl = 17_nck,
+                .cwl = 7_nck,
+                .rtp = 5_nck,
+                .wr = 14_nck,
+                .wtr_s = 4_nck,
+                .burst = 2_nck}};
 }
 
 }  // namespace tilescope::sim

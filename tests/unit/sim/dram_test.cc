@@ -16,8 +16,8 @@ namespace {
 DramSpec xsim() {
   DramSpec spec = dram_without_bank_groups();
   spec.write_threshold = 8;
-  spec.write_idle = 50;
-  spec.max_age = 2000;
+  spec.write_idle = 50_nck;
+  spec.max_age = 2000_nck;
   return spec;
 }
 
@@ -30,7 +30,7 @@ Clock served(const DramSpec& spec, int count, const std::function<DramRequest(in
   c.run(kForever, all);
   EXPECT_EQ(all.size(), static_cast<std::size_t>(count * times));
   EXPECT_FALSE(c.next());
-  Clock last = 0;
+  Clock last{};
   for (const DramServed& s : all) {
     last = std::max(last, s.done);
     if (hits != nullptr) *hits += s.row_hit ? 1 : 0;
@@ -38,7 +38,7 @@ Clock served(const DramSpec& spec, int count, const std::function<DramRequest(in
   return last;
 }
 
-DramRequest read(std::int64_t bank, std::int64_t row) { return {0, false, bank, row, 1, 0}; }
+DramRequest read(std::int64_t bank, std::int64_t row) { return {.bank = bank, .row = row}; }
 
 TEST(Dram, IdleAccessesTakeTheirTimings) {
   const DramSpec spec = xsim();
@@ -50,16 +50,16 @@ TEST(Dram, IdleAccessesTakeTheirTimings) {
     c.run(kForever, all);
     return all.at(0).done - arrival;
   };
-  EXPECT_EQ(takes(0, 7), kDramHandshake + t.rcd + t.cl + t.burst);  // closed
-  EXPECT_EQ(takes(1000, 7), kDramHandshake + t.cl + t.burst);       // open row
-  EXPECT_EQ(takes(2000, 8), conflict_clocks(spec, 1));              // another row
+  EXPECT_EQ(takes(0_nck, 7), kDramHandshake + t.rcd + t.cl + t.burst);  // closed
+  EXPECT_EQ(takes(1000_nck, 7), kDramHandshake + t.cl + t.burst);       // open row
+  EXPECT_EQ(takes(2000_nck, 8), conflict_clocks(spec, 1));              // another row
   EXPECT_EQ(conflict_clocks(spec, 1), kDramHandshake + t.rp + t.rcd + t.cl + t.burst);
 }
 
 TEST(Dram, ARowStreamsAtOneBurstEveryBurstTime) {
   int hits = 0;
   const Clock end = served(xsim(), 1000, [](int) { return read(3, 5); }, &hits);
-  EXPECT_EQ(end, kDramHandshake + 12 + 17 + 1000 * 2);
+  EXPECT_EQ(end, kDramHandshake + Clock(12 + 17 + 1000 * 2));
   EXPECT_EQ(hits, 1000 - 1);  // all but the first
 }
 
@@ -80,7 +80,7 @@ TEST(Dram, AlternatingRowsAreServedRowByRow) {
 }
 
 TEST(Dram, WritesGatherSoThatTheBusSeldomTurns) {
-  const auto mixed = [](int i) { return DramRequest{0, i % 2 == 0, i % 2, 0, 4, 0}; };
+  const auto mixed = [](int i) { return DramRequest{.write = i % 2 == 0, .bank = i % 2, .bursts = 4}; };
   const double end = static_cast<double>(served(xsim(), 4000, mixed));
   EXPECT_LT(end, 1.25 * 4000 * 8);  // turning each time would cost 25 clocks in 16
   EXPECT_GT(end, 4000 * 8);
@@ -92,11 +92,11 @@ TEST(Dram, EveryRequestIsServedOnce) {
   std::vector<int> seen(500);
   for (int i = 0; i < 500; ++i)
     c.push({i, random() % 3 == 0, static_cast<std::int64_t>(random() % 16), static_cast<std::int64_t>(random() % 4), 2,
-            static_cast<Clock>(random() % 3000)});
-  Clock until = 0;
+            Clock(random() % 3000)});
+  Clock until{};
   while (const auto next = c.next()) {
     EXPECT_GE(*next, until);
-    until = *next + 1 + static_cast<Clock>(random() % 50);
+    until = *next + Clock(1 + random() % 50);
     std::vector<DramServed> some;
     c.run(until, some);
     for (const DramServed& r : some) ++seen[static_cast<std::size_t>(r.id)];
@@ -108,16 +108,16 @@ TEST(Dram, EveryRequestIsServedOnce) {
 TEST(Dram, ActivatesFitTheirWindows) {
   DramSpec spec = xsim();
   const auto spread = [](int i) { return read(i % 16, i); };
-  spec.t.faw = 24;
+  spec.t.faw = 24_nck;
   EXPECT_NEAR(static_cast<double>(served(spec, 4000, spread)), 4000 * 6, 0.02 * 4000 * 6);
-  spec.t.aw32 = 320;
+  spec.t.aw32 = 320_nck;
   EXPECT_NEAR(static_cast<double>(served(spec, 4000, spread)), 4000 * 10, 0.02 * 4000 * 10);
 }
 
 TEST(Dram, ColumnsOfOneBankGroupAreFurtherApart) {
   DramSpec spec = xsim();
   spec.groups = 4;
-  spec.t.ccd_l = 4;
+  spec.t.ccd_l = 4_nck;
   const double one = static_cast<double>(served(spec, 4000, [](int i) { return read(i % 4, 0); }));
   const double all = static_cast<double>(served(spec, 4000, [](int i) { return read(i % 16, 0); }));
   EXPECT_NEAR(one, 4000 * 4, 100);
@@ -127,8 +127,8 @@ TEST(Dram, ColumnsOfOneBankGroupAreFurtherApart) {
 // A share rfc / refi of the time is lost, and a row is opened again after each refresh.
 TEST(Dram, RefreshTakesItsShare) {
   DramSpec spec = xsim();
-  spec.t.rfc = 220;
-  spec.t.refi = 3900;
+  spec.t.rfc = 220_nck;
+  spec.t.refi = 3900_nck;
   const double end = static_cast<double>(served(spec, 100000, [](int) { return read(3, 5); }));
   EXPECT_NEAR(end, 100000 * 2 / (1 - 260.0 / 3900), 0.01 * end);
 }
@@ -139,8 +139,8 @@ TEST(Dram, RefreshTakesItsShare) {
 TEST(Dram, BanksAreRefreshedOneByOne) {
   DramSpec spec = xsim();
   spec.refreshes_banks = true;
-  spec.t.rfc_sb = 780;
-  spec.t.refi = 3900;
+  spec.t.rfc_sb = 780_nck;
+  spec.t.refi = 3900_nck;
   const auto clocks = [](const DramSpec& s, const std::function<DramRequest(int)>& r, int n) {
     return static_cast<double>(served(s, n, r));
   };
@@ -149,7 +149,7 @@ TEST(Dram, BanksAreRefreshedOneByOne) {
   const auto rows = [](int i) { return read(i % 16, i); };
   DramSpec whole = spec;
   whole.refreshes_banks = false;
-  whole.t.rfc = 780;
+  whole.t.rfc = 780_nck;
   EXPECT_NEAR(clocks(whole, rows, 20000), 20000 * 4 / (1 - 780.0 / 3900), 0.03 * 20000 * 4);
   // A queue of 32 holds two of each bank, so that those of the resting one stand in the way of the others at last.
   EXPECT_GE(clocks(spec, rows, 20000), 20000 * 4);
@@ -162,14 +162,14 @@ TEST(Dram, BanksAreRefreshedOneByOne) {
 TEST(Dram, EachBankIsRefreshedOnceInRefi) {
   DramSpec spec = xsim();
   spec.refreshes_banks = true;
-  spec.t.rfc_sb = 100;
-  spec.t.refi = 3901;  // sixteen do not divide it
+  spec.t.rfc_sb = 100_nck;
+  spec.t.refi = 3901_nck;  // sixteen do not divide it
   DramLog log;
   DramChannel c(spec);
   c.watch(log);
   std::vector<DramServed> all;
   for (int i = 0; i < 100; ++i) {
-    c.push({.bank = 1, .row = i, .arrival = 3901 * i});
+    c.push({.bank = 1, .row = i, .arrival = 3901_nck * i});
     c.run(kForever, all);
   }
   ASSERT_EQ(log.refreshes.size(), 16u * 98 + 1) << "due from the first refi on, until the last read";
@@ -181,7 +181,7 @@ TEST(Dram, RanksTakeTurnsWithABubble) {
   DramSpec spec = xsim();
   spec.rows = false;
   spec.ranks = 2;
-  spec.t.rtrs = 3;
+  spec.t.rtrs = 3_nck;
   const DramTimes& t = spec.t;
   const auto second_in = [&](std::int64_t bank) { return served(spec, 2, [=](int i) { return read(i * bank, 0); }); };
   EXPECT_EQ(second_in(1), kDramHandshake + t.cl + 2 * t.burst);
@@ -254,19 +254,19 @@ TEST(Dram, AReadOfWhatWaitsToBeWrittenTakesNoBank) {
   c.push(r);
   r.id = 1;
   r.write = false;
-  r.arrival = 10;
+  r.arrival = 10_nck;
   c.push(r);
   std::vector<DramServed> all;
   c.run(kForever, all);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].id, 1);
-  EXPECT_EQ(all[0].done, 10 + kDramHandshake);
+  EXPECT_EQ(all[0].done, 10_nck + kDramHandshake);
 }
 
 // Rows that take one column each need three commands a burst; with burst and tCCD of 2 one bus is too few.
 TEST(Dram, CommandsOfRowsAndColumnsShareABusOrHaveOneEach) {
   DramSpec spec = xsim();
-  spec.t.rrd_s = 1;
+  spec.t.rrd_s = 1_nck;
   const auto scattered = [](int i) { return read(i % 16, i); };
   EXPECT_LT(static_cast<double>(served(spec, 4000, scattered)), 4000 * 2.8);  // a row cycle of 42 over 16 banks
   spec.row_bus = false;
@@ -289,21 +289,21 @@ TEST(Dram, PseudoChannelsShareTheBusOfTheirRows) {
     const Clock end = served(spec, 4000, [&](int i) { return read(i % 2 * 16 % banks + i / 2 % 16, i); });
     return static_cast<double>(end) / 4000;
   };
-  EXPECT_NEAR(clocks(two_pseudo_channels(1)), 2, 0.06) << "tRRD of two, and two commands";
-  EXPECT_NEAR(clocks(two_pseudo_channels(2)), 3, 0.09) << "the bus";
-  EXPECT_NEAR(clocks(two_pseudo_channels(4)), 5, 0.15);
+  EXPECT_NEAR(clocks(two_pseudo_channels(1_nck)), 2, 0.06) << "tRRD of two, and two commands";
+  EXPECT_NEAR(clocks(two_pseudo_channels(2_nck)), 3, 0.09) << "the bus";
+  EXPECT_NEAR(clocks(two_pseudo_channels(4_nck)), 5, 0.15);
   EXPECT_NEAR(clocks(xsim()), 4, 0.12) << "tRRD of one";
 }
 
 // Of two that stream each has its data bus; the column bus passes a command a clock.
 TEST(Dram, PseudoChannelsHaveADataBusEach) {
   const auto row = [](int i) { return read(i % 2 * 16, 0); };
-  EXPECT_EQ(served(two_pseudo_channels(1), 1000, row), kDramHandshake + 1 + 12 + 17 + 500 * 2);
-  EXPECT_EQ(served(two_pseudo_channels(2), 1000, row), kDramHandshake + 2 + 12 + 17 + 500 * 2);
+  EXPECT_EQ(served(two_pseudo_channels(1_nck), 1000, row), kDramHandshake + Clock(1 + 12 + 17 + 500 * 2));
+  EXPECT_EQ(served(two_pseudo_channels(2_nck), 1000, row), kDramHandshake + Clock(2 + 12 + 17 + 500 * 2));
 }
 
 TEST(Dram, PseudoChannelsShareTheQueue) {
-  DramChannel c(two_pseudo_channels(2));
+  DramChannel c(two_pseudo_channels(2_nck));
   for (int i = 0; i < 31; ++i) c.push(read(0, i));
   EXPECT_TRUE(c.accepts(false));
   c.push(read(0, 31));
@@ -313,27 +313,27 @@ TEST(Dram, PseudoChannelsShareTheQueue) {
 // Scattered reads of 32 B on Ramulator 2.1's HBM2 of two pseudo-channels: one activate in three clocks, less
 // refreshes, is 30.3 % of the bus; it reached 30.1 (facts of its timings: HBM2_8Gb, HBM2_2000Mbps).
 TEST(Dram, ScatteredReadsOfHbm2AreBoundByTheRowBus) {
-  DramSpec spec = two_pseudo_channels(2);
+  DramSpec spec = two_pseudo_channels(2_nck);
   spec.groups = 4;
-  spec.t = {.rcd = 14,
-            .rcd_wr = 12,
-            .rp = 14,
-            .ras = 34,
-            .rc = 48,
-            .rrd_s = 4,
-            .rrd_l = 4,
-            .faw = 15,
-            .ccd_s = 2,
-            .ccd_l = 4,
-            .cl = 14,
-            .cwl = 5,
-            .rtp = 5,
-            .wr = 16,
-            .wtr_s = 6,
-            .wtr_l = 8,
-            .rfc = 350,
-            .refi = 3900,
-            .burst = 2};
+  spec.t = {.rcd = 14_nck,
+            .rcd_wr = 12_nck,
+            .rp = 14_nck,
+            .ras = 34_nck,
+            .rc = 48_nck,
+            .rrd_s = 4_nck,
+            .rrd_l = 4_nck,
+            .faw = 15_nck,
+            .ccd_s = 2_nck,
+            .ccd_l = 4_nck,
+            .cl = 14_nck,
+            .cwl = 5_nck,
+            .rtp = 5_nck,
+            .wr = 16_nck,
+            .wtr_s = 6_nck,
+            .wtr_l = 8_nck,
+            .rfc = 350_nck,
+            .refi = 3900_nck,
+            .burst = 2_nck};
   std::mt19937 random(5);
   std::vector<DramRequest> requests;
   for (int i = 0; i < 20000; ++i)
@@ -355,10 +355,10 @@ TEST(Dram, QueuesAtTheBanksShowMoreOfWhatWaits) {
 // Four columns, and the row is closed for the older request of another row as soon as tRAS and tRTP let it.
 TEST(Dram, ARowMakesRoomAfterAsManyColumnsAsItsCap) {
   DramSpec spec = xsim();
-  spec.t.ras = spec.t.rtp = 1;
+  spec.t.ras = spec.t.rtp = 1_nck;
   const auto order = [&] {
     DramChannel c(spec);
-    for (int i = 0; i < 7; ++i) c.push({i, false, 0, i == 1 ? 1 : 0, 1, 0});
+    for (int i = 0; i < 7; ++i) c.push({.id = i, .row = i == 1 ? 1 : 0});
     std::vector<DramServed> all;
     c.run(kForever, all);
     std::vector<int> ids;
@@ -377,7 +377,7 @@ TEST(Dram, OfALevelWhoseBanksAreNotKnownIsOneBankWithoutRows) {
   level.bank_groups = 4;
   level.row = arch::Bytes{1024};
   const DramSpec spec = dram_spec(level);
-  EXPECT_EQ(served(spec, 100, [](int i) { return read(0, i); }), kDramHandshake + 100 * 4);
+  EXPECT_EQ(served(spec, 100, [](int i) { return read(0, i); }), kDramHandshake + 100 * 4_nck);
 }
 
 TEST(Dram, WithoutRowsEveryAccessIsAHit) {

@@ -61,8 +61,8 @@ TEST(FastForward, ReplacesABlockMoreThanOnce) {
   const FastForward t = fast_forward(blocks, rates, 5 + 100 + 30, spec(10));
   EXPECT_EQ(t.blocks, 2);
   EXPECT_EQ(t.jumps[0].successor, 51);
-  EXPECT_EQ(t.jumps[0].stamp, 105);
-  EXPECT_EQ(t.lasted, 5 + 100);
+  EXPECT_EQ(t.jumps[0].stamp, 105_cycles);
+  EXPECT_EQ(t.lasted, 5_cycles + 100_cycles);
   EXPECT_EQ(min_remaining(blocks[0], t.jumps[0]), kSteps - 1 - 30);
 }
 
@@ -111,8 +111,8 @@ TEST(PlaceRates, AreThoseOfPartitionsAsFull) {
       m.blocks.push_back({.resident = true, .warps = 1, .crowd = b < 2 ? 2 : 1, .begun = begun[b]});
     return m;
   };
-  const Checkpoint a = checkpoint(0, {0, 0, 0, 0}), b = checkpoint(100, {5, 4, 9, 8}),
-                   c = checkpoint(200, {9, 9, 17, 17});
+  const Checkpoint a = checkpoint(0_cycles, {0, 0, 0, 0}), b = checkpoint(100_cycles, {5, 4, 9, 8}),
+                   c = checkpoint(200_cycles, {9, 9, 17, 17});
   const std::vector<PlaceRate> rates = place_rates({&a, &b}, {&b, &c});
   EXPECT_DOUBLE_EQ(rates[0].now, 0.045);
   EXPECT_DOUBLE_EQ(rates[3].now, 0.085);
@@ -125,7 +125,8 @@ TEST(PlaceRates, KeepWhatLasts) {
     return Checkpoint{
         at, {}, {{.resident = true, .warps = 1, .begun = first}, {.resident = true, .warps = 1, .begun = second}}};
   };
-  const Checkpoint a = checkpoint(0, 0, 0), b = checkpoint(100, 10, 8), c = checkpoint(200, 20, 16);
+  const Checkpoint a = checkpoint(0_cycles, 0, 0), b = checkpoint(100_cycles, 10, 8),
+                   c = checkpoint(200_cycles, 20, 16);
   const std::vector<PlaceRate> both = place_rates({&a, &b}, {&b, &c}), one = place_rates({&b, &c});
   EXPECT_DOUBLE_EQ(both[0].now, 0.10);
   EXPECT_DOUBLE_EQ(both[1].now, 0.08);

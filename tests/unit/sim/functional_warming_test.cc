@@ -21,7 +21,7 @@ struct Touched : testing::Test {
   MemoryReply read(std::int64_t line, Cycle at) {
     std::vector<MemoryReply> replies;
     memory.accept({.line = line, .sectors = 1, .at = at}, replies);
-    if (replies.empty()) memory.advance(at + 100000, replies);
+    if (replies.empty()) memory.advance(at + 100000_cycles, replies);
     return replies.at(0);
   }
 };
@@ -30,17 +30,17 @@ TEST_F(Touched, LinesAreThereAndNothingIsCounted) {
   memory.touch(0, 7, 1, false);
   EXPECT_EQ(statistics, Statistics{});
   EXPECT_EQ(memory.next(), std::nullopt);
-  const MemoryReply hit = read(7, 1000);
+  const MemoryReply hit = read(7, 1000_cycles);
   EXPECT_EQ(hit.from, Stall::kL2);
-  EXPECT_LE(hit.at - 1000, machine.memory.cache_latency);
+  EXPECT_LE(hit.at - 1000_cycles, machine.memory.cache_latency);
   EXPECT_EQ(statistics.level(LevelRole::kDeviceCache).hits, 1);
-  EXPECT_EQ(read(7 + 1, 5000).from, Stall::kDram);
+  EXPECT_EQ(read(7 + 1, 5000_cycles).from, Stall::kDram);
 }
 
 TEST_F(Touched, LinesHaveToLeaveForOthers) {
   memory.touch(0, 7, 1, false);
   for (std::int64_t l = 0; l < 3 * lines; ++l) memory.touch(0, 100 + l, 1, false);
-  EXPECT_EQ(read(7, 1000).from, Stall::kDram);
+  EXPECT_EQ(read(7, 1000_cycles).from, Stall::kDram);
 }
 
 // What they write waits in the cache until others drive it out, once.

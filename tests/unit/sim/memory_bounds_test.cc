@@ -22,9 +22,9 @@ namespace {
 
 using namespace tests;
 
-constexpr Cycle kHit = 200, kMiss = 500;  // idle
-constexpr Cycle kForward = 99;            // of a hit: half of all but the cycle of the slice's port
-constexpr Cycle kPort = 1;
+constexpr std::int64_t kHit = 200, kMiss = 500;  // idle
+constexpr std::int64_t kForward = 99;            // of a hit: half of all but the cycle of the slice's port
+constexpr std::int64_t kPort = 1;
 
 // One slice that serves a sector a cycle, and the DRAM of a V100 at the cores' clock.
 MemorySpec one_slice() {
@@ -34,9 +34,9 @@ MemorySpec one_slice() {
   m.request_bytes = 0;
   m.link_rate.reset();
   m.tlb.reset();
-  m.cache_latency = kHit;
-  m.dram_latency = kMiss;
-  m.clock_per = m.cycles_per = 1;
+  m.cache_latency = Cycle(kHit);
+  m.dram_latency = Cycle(kMiss);
+  m.clocks = {};
   return m;
 }
 
@@ -46,16 +46,16 @@ class Requests {
   explicit Requests(const MemorySpec& spec) : memory_(spec, statistics_) {}
 
   void hold(std::int64_t line, int core = 0) { memory_.touch(core, line, 0xf, false); }
-  void ask(int core, std::int64_t line, Cycle at = 0, bool write = false, std::uint32_t sectors = 1) {
-    memory_.accept({core, count_++, write, line, sectors, at}, replies_);
+  void ask(int core, std::int64_t line, std::int64_t at = 0, bool write = false, std::uint32_t sectors = 1) {
+    memory_.accept({core, count_++, write, line, sectors, Cycle(at)}, replies_);
   }
-  std::vector<Cycle> replies() {
+  std::vector<std::int64_t> replies() {
     while (const auto next = memory_.next()) {
-      memory_.advance(*next + 1, replies_);
-      memory_.send(*next + 1, replies_);
+      memory_.advance(*next + 1_cycles, replies_);
+      memory_.send(*next + 1_cycles, replies_);
     }
-    std::vector<Cycle> at(static_cast<std::size_t>(count_), -1);
-    for (const MemoryReply& r : replies_) at[static_cast<std::size_t>(r.ticket)] = r.at;
+    std::vector<std::int64_t> at(static_cast<std::size_t>(count_), -1);
+    for (const MemoryReply& r : replies_) at[static_cast<std::size_t>(r.ticket)] = r.at.count();
     return at;
   }
   Statistics& statistics() { return statistics_; }
@@ -68,7 +68,7 @@ class Requests {
 };
 
 // Hits of one line by cores 0, 1, ... at once.
-std::vector<Cycle> hits_at_once(const MemorySpec& spec, int count) {
+std::vector<std::int64_t> hits_at_once(const MemorySpec& spec, int count) {
   Requests r(spec);
   r.hold(0);
   for (int core = 0; core < count; ++core) r.ask(core, 0);
@@ -76,15 +76,15 @@ std::vector<Cycle> hits_at_once(const MemorySpec& spec, int count) {
 }
 
 TEST(SliceQueue, LetsSoManyRequestsOnTheirWay) {
-  constexpr Cycle kHeld = kForward + kPort;
+  constexpr std::int64_t kHeld = kForward + kPort;
   for (const int places : {1, 2, 5}) {
     MemorySpec spec = one_slice();
     spec.slice_queue = places;
-    std::vector<Cycle> expected;
+    std::vector<std::int64_t> expected;
     for (int k = 0; k < 10; ++k) expected.push_back(kHit + k / places * kHeld + k % places);
     EXPECT_EQ(hits_at_once(spec, 10), expected) << places;
   }
-  EXPECT_EQ(hits_at_once(one_slice(), 4), (std::vector<Cycle>{200, 201, 202, 203})) << "no bound";
+  EXPECT_EQ(hits_at_once(one_slice(), 4), (std::vector<std::int64_t>{200, 201, 202, 203})) << "no bound";
 }
 
 // Core 0's second request waits behind its first one, and takes no place of the other slice meanwhile.
@@ -101,7 +101,7 @@ TEST(SliceQueue, WhatWaitsBehindAnotherRequestHoldsNoPlace) {
   r.ask(0, here);   // sent at 100
   r.ask(0, there);  // sent at 100 at the earliest
   r.ask(2, there, 3);
-  EXPECT_EQ(r.replies(), (std::vector<Cycle>{200, 300, 303, 203}));
+  EXPECT_EQ(r.replies(), (std::vector<std::int64_t>{200, 300, 303, 203}));
 }
 
 // Cores that read lines of chance, each in its order, against a plain clock: at every cycle each slice that has a place
@@ -122,15 +122,15 @@ RC_GTEST_PROP(SliceQueue, ServesCoresAsAPlainClockDoes, ()) {
     r.ask(static_cast<int>(core), lines[core].back());
     ++left;
   }
-  const std::vector<Cycle> at = r.replies();
-  Cycle last = 0;  // replied
+  const std::vector<std::int64_t> at = r.replies();
+  std::int64_t last = 0;  // replied
   const auto slices = static_cast<std::size_t>(spec.slices);
-  std::vector<std::vector<Cycle>> ends(slices);  // of what is under way
-  std::vector<Cycle> port(slices, 0);
-  std::vector<std::pair<Cycle, std::size_t>> since(cores);  // each core's first request waits, and its number
+  std::vector<std::vector<std::int64_t>> ends(slices);  // of what is under way
+  std::vector<std::int64_t> port(slices, 0);
+  std::vector<std::pair<std::int64_t, std::size_t>> since(cores);  // each core's first request waits, and its number
   for (std::size_t c = 0; c < cores; ++c) since[c] = {0, c};
   std::size_t asked = cores;
-  for (Cycle now = 0; left > 0; ++now)
+  for (std::int64_t now = 0; left > 0; ++now)
     for (bool some = true; some;) {
       some = false;
       std::vector<std::size_t> order(cores);
@@ -139,7 +139,7 @@ RC_GTEST_PROP(SliceQueue, ServesCoresAsAPlainClockDoes, ()) {
       for (const std::size_t c : order) {
         if (lines[c].empty()) continue;
         const auto s = static_cast<std::size_t>(map.slice(lines[c].front()));
-        std::erase_if(ends[s], [now](Cycle end) { return end <= now; });
+        std::erase_if(ends[s], [now](std::int64_t end) { return end <= now; });
         if (std::ssize(ends[s]) >= spec.slice_queue) continue;
         port[s] = std::max(port[s], now + kForward) + kPort;
         ends[s].push_back(port[s]);
@@ -152,7 +152,7 @@ RC_GTEST_PROP(SliceQueue, ServesCoresAsAPlainClockDoes, ()) {
       }
     }
   // Which of two cores comes first in one cycle may differ, and with it all that follows, by little.
-  const Cycle simulated = *std::max_element(at.begin(), at.end());
+  const std::int64_t simulated = *std::max_element(at.begin(), at.end());
   RC_ASSERT(std::abs(simulated - last) <= last / 10 + kHit);
 }
 
@@ -170,7 +170,7 @@ TEST(SliceQueue, AFullOneKeepsWhatItsSendersHaveForOthers) {
   r.ask(1, here);
   r.ask(0, here);
   r.ask(0, there);
-  EXPECT_EQ(r.replies(), (std::vector<Cycle>{200, 300, 300}));
+  EXPECT_EQ(r.replies(), (std::vector<std::int64_t>{200, 300, 300}));
 }
 
 // Lines of so many channels, each in its own.
@@ -186,7 +186,7 @@ std::vector<std::int64_t> lines_of_channels(const MemorySpec& spec, std::size_t 
   return lines;
 }
 
-std::vector<Cycle> misses_at_once(const MemorySpec& spec, std::size_t count) {
+std::vector<std::int64_t> misses_at_once(const MemorySpec& spec, std::size_t count) {
   Requests r(spec);
   for (const std::int64_t line : lines_of_channels(spec, count)) r.ask(0, line);
   return r.replies();
@@ -194,15 +194,15 @@ std::vector<Cycle> misses_at_once(const MemorySpec& spec, std::size_t count) {
 
 // What misses takes a register from when the slice has looked it up until the line has come.
 TEST(SliceMisses, AreUnderWaySoManyAtATime) {
-  const std::vector<Cycle> free = misses_at_once(one_slice(), 8);
-  for (std::size_t k = 0; k < free.size(); ++k) EXPECT_EQ(free[k], free[0] + static_cast<Cycle>(k));
-  const Cycle back = kHit - kForward - kPort, held = free[0] - back - (kForward + kPort);
+  const std::vector<std::int64_t> free = misses_at_once(one_slice(), 8);
+  for (std::size_t k = 0; k < free.size(); ++k) EXPECT_EQ(free[k], free[0] + static_cast<std::int64_t>(k));
+  const std::int64_t back = kHit - kForward - kPort, held = free[0] - back - (kForward + kPort);
   EXPECT_GT(held, 200);
   EXPECT_LE(held, kMiss - kHit) << "no row is open";
   for (const int registers : {1, 2, 4}) {
     MemorySpec spec = one_slice();
     spec.slice_misses = registers;
-    std::vector<Cycle> expected;
+    std::vector<std::int64_t> expected;
     for (int k = 0; k < 8; ++k) expected.push_back(free[0] + k / registers * held + k % registers);
     EXPECT_EQ(misses_at_once(spec, 8), expected) << registers;
   }
@@ -217,7 +217,7 @@ TEST(SliceMisses, LetHitsPassAndReadersOfOneLineWaitTogether) {
   for (const std::int64_t line : lines) r.ask(0, line);
   r.ask(1, lines[2]);
   r.ask(2, 1000);
-  const std::vector<Cycle> at = r.replies();
+  const std::vector<std::int64_t> at = r.replies();
   EXPECT_GT(at[2], at[1] + 200);
   EXPECT_EQ(at[3], at[2]) << "one line for both";
   EXPECT_EQ(at[4], kHit + 4) << "behind four others at the port alone";
@@ -232,12 +232,12 @@ TEST(SliceMisses, OfWhatAnotherCacheHoldsAreBoundToo) {
     Requests r(s);
     const AddressMap map({.slices = s.slices});
     for (int k = 0; k < 100; ++k) r.ask(0, map.line_of(0, k), 0, false, 1);
-    std::vector<Cycle> first = r.replies();
+    std::vector<std::int64_t> first = r.replies();
     return *std::max_element(first.begin(), first.end());
   };
   MemorySpec free = spec;
   free.slice_misses = 0;
-  const Cycle held = free.dram_latency - free.cache_latency;
+  const std::int64_t held = (free.dram_latency - free.cache_latency).count();
   EXPECT_GT(last(spec), last(free) + 90 * held / 2);
   EXPECT_LT(last(spec), last(free) + 100 * held);
 }
@@ -252,33 +252,33 @@ TEST(Clusters, ShareAPortEachWay) {
     Requests r(spec);
     r.hold(0);
     for (int core = 0; core < 8; ++core) r.ask(core, 0, 1000 * (core / cores));
-    std::vector<Cycle> at = r.replies();
+    std::vector<std::int64_t> at = r.replies();
     for (int core = 0; core < 8; ++core) at[static_cast<std::size_t>(core)] -= 1000 * (core / cores) + kHit;
     return at;
   };
-  EXPECT_EQ(after_begin(4), std::vector<Cycle>(8, 0)) << "no such port";
+  EXPECT_EQ(after_begin(4), std::vector<std::int64_t>(8, 0)) << "no such port";
   spec.cluster = ClusterSpec{4, Rate{32, 1}};
-  EXPECT_EQ(after_begin(4), (std::vector<Cycle>{0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_EQ(after_begin(4), (std::vector<std::int64_t>{0, 1, 2, 3, 0, 1, 2, 3}));
   spec.cluster = ClusterSpec{3, Rate{32, 1}};
-  EXPECT_EQ(after_begin(3), (std::vector<Cycle>{0, 1, 2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(after_begin(3), (std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 1}));
   spec.cluster = ClusterSpec{4, Rate{128, 1}};
-  EXPECT_EQ(after_begin(4), std::vector<Cycle>(8, 0)) << "as wide as their own ports together";
+  EXPECT_EQ(after_begin(4), std::vector<std::int64_t>(8, 0)) << "as wide as their own ports together";
   // A line of 128 B takes four cycles of the port, on its way out.
   spec.cluster = ClusterSpec{4, Rate{32, 1}};
   Requests r(spec);
   for (int core = 0; core < 4; ++core) r.ask(core, core, 13, true, 0xf);
-  const std::vector<Cycle> at = r.replies();
-  for (Cycle k = 1; k < 4; ++k) EXPECT_EQ(at[static_cast<std::size_t>(k)], at[0] + 4 * k);
+  const std::vector<std::int64_t> at = r.replies();
+  for (std::int64_t k = 1; k < 4; ++k) EXPECT_EQ(at[static_cast<std::size_t>(k)], at[0] + 4 * k);
 }
 
 // Two partitions of one slice each; core 1's has the lines that core 0 reads. The end of a booking is known to 16
 // cycles.
 TEST(Partitions, TakeFromEachOtherSoManyBytesACycle) {
-  constexpr Cycle kRemote = 400, kLines = 100;
+  constexpr std::int64_t kRemote = 400, kLines = 100;
   const auto at = [](std::optional<Rate> rate) {
     MemorySpec spec = one_slice();
     spec.slices = spec.partitions = 2;
-    spec.remote_latency = kRemote;
+    spec.remote_latency = Cycle(kRemote);
     spec.slice.tells_clean = true;
     spec.remote_rate = rate;
     Requests r(spec);
@@ -299,31 +299,31 @@ TEST(Partitions, TakeFromEachOtherSoManyBytesACycle) {
 }
 
 TEST(Walkers, FetchTranslationsOneAfterTheOther) {
-  Tlb tlb({.page = 4096, .entries = 8, .miss = 9, .walkers = 1});
-  EXPECT_EQ(tlb.translate(0, 100), 109);
-  EXPECT_EQ(tlb.translate(4096, 100), 118) << "once the walker is back";
-  EXPECT_EQ(tlb.translate(8, 102), 109) << "the same walk";
-  EXPECT_EQ(tlb.translate(4100, 130), 130);
-  EXPECT_EQ(tlb.translate(8192, 130), 139);
-  Tlb two({.page = 4096, .entries = 8, .miss = 9, .walkers = 2});
-  EXPECT_EQ(two.translate(0, 100), 109);
-  EXPECT_EQ(two.translate(4096, 101), 110);
-  EXPECT_EQ(two.translate(8192, 102), 118);
+  Tlb tlb({.page = 4096, .entries = 8, .miss = 9_cycles, .walkers = 1});
+  EXPECT_EQ(tlb.translate(0, 100_cycles), 109_cycles);
+  EXPECT_EQ(tlb.translate(4096, 100_cycles), 118_cycles) << "once the walker is back";
+  EXPECT_EQ(tlb.translate(8, 102_cycles), 109_cycles) << "the same walk";
+  EXPECT_EQ(tlb.translate(4100, 130_cycles), 130_cycles);
+  EXPECT_EQ(tlb.translate(8192, 130_cycles), 139_cycles);
+  Tlb two({.page = 4096, .entries = 8, .miss = 9_cycles, .walkers = 2});
+  EXPECT_EQ(two.translate(0, 100_cycles), 109_cycles);
+  EXPECT_EQ(two.translate(4096, 101_cycles), 110_cycles);
+  EXPECT_EQ(two.translate(8192, 102_cycles), 118_cycles);
 }
 
 TEST(Walkers, WritesThatMissMayNeedThemToo) {
   const auto at = [](bool writes, bool held) {
     MemorySpec spec = one_slice();
-    spec.tlb = TlbSpec{.page = 4096, .entries = 8, .miss = 70, .walkers = 1, .writes = writes};
+    spec.tlb = TlbSpec{.page = 4096, .entries = 8, .miss = 70_cycles, .walkers = 1, .writes = writes};
     Requests r(spec);
     if (held) r.hold(0);
     r.ask(0, 0, 0, true);
     r.ask(0, 1000, 0, true);
     return r.replies();
   };
-  EXPECT_EQ(at(false, false), (std::vector<Cycle>{200, 201}));
-  EXPECT_EQ(at(true, false), (std::vector<Cycle>{270, 340}));
-  EXPECT_EQ(at(true, true), (std::vector<Cycle>{200, 271})) << "a hit is no access of the DRAM";
+  EXPECT_EQ(at(false, false), (std::vector<std::int64_t>{200, 201}));
+  EXPECT_EQ(at(true, false), (std::vector<std::int64_t>{270, 340}));
+  EXPECT_EQ(at(true, true), (std::vector<std::int64_t>{200, 271})) << "a hit is no access of the DRAM";
 }
 
 // A stream through all slices: Little's law over the registers, the line, and what a miss takes.

@@ -63,16 +63,16 @@ TEST(OuterCaches, ReadsOfALineThatIsUnderWayWaitForIt) {
   Statistics statistics;
   DeviceMemory memory(machine.memory, statistics);
   std::vector<MemoryReply> replies;
-  for (int s = 0; s < 4; ++s) memory.accept({.core = s, .line = 8, .sectors = 1u << s, .at = 10 * s}, replies);
+  for (int s = 0; s < 4; ++s) memory.accept({.core = s, .line = 8, .sectors = 1u << s, .at = 10_cycles * s}, replies);
   EXPECT_TRUE(replies.empty());
-  memory.advance(100000, replies);
+  memory.advance(100000_cycles, replies);
   ASSERT_EQ(replies.size(), 4u);
   for (const MemoryReply& r : replies) EXPECT_EQ(r.from, Stall::kDram);
   EXPECT_EQ(statistics.level(LevelRole::kDram).requests, 1);
   EXPECT_EQ(statistics.level(role_of_device_cache(1)).requests, 4);
   EXPECT_EQ(statistics.level(role_of_device_cache(1)).hits, 3);
   replies.clear();
-  memory.accept({.core = 5, .line = 8, .sectors = 0xf, .at = 200000}, replies);
+  memory.accept({.core = 5, .line = 8, .sectors = 0xf, .at = 200000_cycles}, replies);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].from, Stall::kL2);
 }
@@ -80,7 +80,7 @@ TEST(OuterCaches, ReadsOfALineThatIsUnderWayWaitForIt) {
 TEST(OuterCaches, AHitThereIsWaitedForByItsName) {
   const arch::ArchSpec c = chip_here("other_names");
   const SimReport r = simulated(chase(32768, 32, 3), c);
-  Cycle mall = 0, dram = 0;
+  std::int64_t mall = 0, dram = 0;
   for (const auto& [name, cycles] : r.stalls) {
     if (name == "mall") mall = cycles;
     if (name == "hbm") dram = cycles;
@@ -165,7 +165,7 @@ TEST(Levels, CoresWithoutCachesReachTheDram) {
   for (const LevelReport& l : r.levels) names.push_back(l.name);
   EXPECT_EQ(names, (std::vector<std::string>{"dram", "smem"}));
   EXPECT_EQ(level(r, "dram").read_bytes, 64 * 256 * 4 * 16);
-  Cycle all = 0;
+  std::int64_t all = 0;
   for (const StallReport& stall : r.stalls) all += stall.cycles;
   EXPECT_EQ(all, r.cycles) << "every wait has a name";
   EXPECT_GT(running_cycles(simulated(tiled_product(64, 64, 4), chip_here("bare"))), 0);

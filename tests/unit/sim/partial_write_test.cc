@@ -59,7 +59,7 @@ class Stored {
     flushed_ = 3 * memory_.cache_bytes();
   }
   LevelStatistics dram() {
-    memory_.advance(1'000'000'000, replies_);
+    memory_.advance(1'000'000'000_cycles, replies_);
     LevelStatistics d = statistics_.level(LevelRole::kDram);
     d.read_bytes -= flushed_;
     return d;
@@ -68,7 +68,7 @@ class Stored {
  private:
   void accept(const MemoryRequest& r) {
     memory_.accept(r, replies_);
-    now_ += 10;
+    now_ += 10_cycles;
   }
 
   Machine machine_;
@@ -76,7 +76,7 @@ class Stored {
   DeviceMemory memory_;
   std::vector<MemoryReply> replies_;
   std::int64_t flushed_ = 0;
-  Cycle now_ = 0;
+  Cycle now_{};
 };
 
 const Changes kSmall = {{"memory.l2.capacity", "384 KiB"}};

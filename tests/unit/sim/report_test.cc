@@ -24,7 +24,7 @@ std::string error_of(const lower::Module& m, const arch::ArchSpec& chip) {
 TEST(Report, StallsAddUpToAllCycles) {
   for (const Mode mode : {Mode::kFull, Mode::kSampled}) {
     const SimReport r = simulated(tiled_product(200, 200, 12), v100(), mode);
-    Cycle sum = 0;
+    std::int64_t sum = 0;
     for (const auto& [stall, cycles] : r.stalls) {
       EXPECT_GE(cycles, 0) << stall;
       sum += cycles;

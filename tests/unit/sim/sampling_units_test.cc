@@ -61,14 +61,14 @@ TEST(SamplingUnits, FewBytesDoNotMatter) {
 
 TEST(Checkpoints, ThinnedOnesAreTwiceAsFarApart) {
   Checkpoints checkpoints;
-  for (int at = 0; at < 7; ++at) checkpoints.add({at, {}, {}});
+  for (int at = 0; at < 7; ++at) checkpoints.add({Cycle(at), {}, {}});
   checkpoints.thin();
-  std::vector<Cycle> ends;
-  for (std::size_t before = 0; before < 3; ++before) ends.push_back(checkpoints.unit(1, before)->to->at);
+  std::vector<std::int64_t> ends;
+  for (std::size_t before = 0; before < 3; ++before) ends.push_back(checkpoints.unit(1, before)->to->at.count());
   EXPECT_THAT(ends, ElementsAre(6, 4, 2));
   checkpoints.thin();
   EXPECT_EQ(checkpoints.size(), 2U);
-  EXPECT_EQ(checkpoints.unit(1)->cycles(), 4);
+  EXPECT_EQ(checkpoints.unit(1)->cycles(), 4_cycles);
 }
 
 }  // namespace

@@ -108,12 +108,12 @@ RC_GTEST_PROP(ReplyPairs, EveryTicketIsAnsweredOnce, ()) {
   std::vector<MemoryReply> under_way;
   std::map<int, int> answers;
   int tickets = 0;
-  for (Cycle end = 100; end < 1500; end += 100) {
+  for (Cycle end = 100_cycles; end < 1500_cycles; end += 100_cycles) {
     std::vector<MemoryRequest> asked;
     std::vector<int> copies;
     for (std::int64_t n = any(0, 12); n-- > 0;) {
       MemoryRequest r;
-      r.at = end - any(1, 100);
+      r.at = end - Cycle(any(1, 100));
       r.line = *rc::gen::arbitrary<bool>() ? ReplyPairs::kNotServed : 5;
       const bool waits = r.line == ReplyPairs::kNotServed || *rc::gen::arbitrary<bool>();
       r.ticket = waits ? tickets++ : ReplyPairs::kNobody;
@@ -125,7 +125,7 @@ RC_GTEST_PROP(ReplyPairs, EveryTicketIsAnsweredOnce, ()) {
     pairs.pair(asked, copies, end, at_once);
     for (const MemoryRequest& r : asked) {
       RC_ASSERT(r.line != ReplyPairs::kNotServed);
-      under_way.push_back({r.core, r.ticket, end + any(100, 400)});
+      under_way.push_back({r.core, r.ticket, end + Cycle(any(100, 400))});
     }
     for (MemoryReply& r : replies) r.at = std::max(r.at, end);
     pairs.unpack(end, replies);
@@ -135,7 +135,7 @@ RC_GTEST_PROP(ReplyPairs, EveryTicketIsAnsweredOnce, ()) {
       RC_ASSERT(r.at >= end);
     }
   }
-  pairs.unpack(1500, under_way);
+  pairs.unpack(1500_cycles, under_way);
   for (const MemoryReply& r : under_way) ++answers[r.ticket];
   RC_ASSERT(std::ssize(answers) == tickets);
   for (const auto& [ticket, times] : answers) RC_ASSERT(ticket >= 0 && times == 1);

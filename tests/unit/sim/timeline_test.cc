@@ -92,14 +92,14 @@ void expect_stalls(const Kept& kept, std::int64_t warps_of_a_block) {
   const double warps = static_cast<double>(resident * warps_of_a_block);
   weights["tail"] = warps * running - busy;
   double seen = 0;
-  Cycle given = 0;
+  std::int64_t given = 0;
   for (const auto& [stall, cycles] : k.stalls) {
     if (stall == "launch") {
       EXPECT_EQ(static_cast<double>(cycles), length(kernels[1]));
       continue;
     }
     seen += weights[stall];
-    const auto until = static_cast<Cycle>(running * (seen / (warps * running)) + 0.5);
+    const auto until = static_cast<std::int64_t>(running * (seen / (warps * running)) + 0.5);
     EXPECT_EQ(cycles, until - given) << stall;
     given = until;
   }

@@ -252,12 +252,12 @@ TEST(BoxesSampled, LeaveOutStepsOfBlocksThatFollow) {
 
 TEST(BlockMbarriers, AreOverWhenAllArrivedAndAllCame) {
   BlockMbarriers s({{"full", 2, 2, 0}});
-  EXPECT_EQ(s.over(0, -1)->at, 0);
-  s.arrive(0, 0, 64, 10);
-  s.come(0, 0, 64, 50, Stall::kDram);
+  EXPECT_EQ(s.over(0, -1)->at, 0_cycles);
+  s.arrive(0, 0, 64, 10_cycles);
+  s.come(0, 0, 64, 50_cycles, Stall::kDram);
   EXPECT_FALSE(s.over(0, 0));
-  s.arrive(0, 0, 0, 20);
-  EXPECT_EQ(s.over(0, 0)->at, 50);
+  s.arrive(0, 0, 0, 20_cycles);
+  EXPECT_EQ(s.over(0, 0)->at, 50_cycles);
   EXPECT_EQ(s.over(0, 0)->what, Stall::kDram);
   EXPECT_FALSE(s.under_way(0, 0));
   EXPECT_TRUE(s.under_way(0, 1));
@@ -267,7 +267,7 @@ TEST(BlockMbarriers, AreOverWhenAllArrivedAndAllCame) {
 
 TEST(BlockMbarriers, KeepTheirNumbersInAJump) {
   BlockMbarriers s({{"full", 3, 1, 0}});
-  s.arrive(0, s.ran(0, 0), 0, 10);
+  s.arrive(0, s.ran(0, 0), 0, 10_cycles);
   s.leave_out(0, 100);
   EXPECT_TRUE(s.over(0, s.ran(0, 100)));
   EXPECT_TRUE(s.under_way(0, s.ran(0, 101)));

@@ -19,9 +19,17 @@ TraceSpec one_channel() {
             .rows = true,
             .queue_depth = 32,
             .write_threshold = 8,
-            .write_idle = 50,
-            .max_age = 2000,
-            .t = {.rcd = 12, .rp = 14, .ras = 28, .rc = 42, .rrd_s = 4, .ccd_s = 2, .cl = 17, .cwl = 7, .burst = 2}};
+            .write_idle = 50_nck,
+            .max_age = 2000_nck,
+            .t = {.rcd = 12_nck,
+                  .rp = 14_nck,
+                  .ras = 28_nck,
+                  .rc = 42_nck,
+                  .rrd_s = 4_nck,
+                  .ccd_s = 2_nck,
+                  .cl = 17_nck,
+                  .cwl = 7_nck,
+                  .burst = 2_nck}};
   s.burst_bytes = 32;
   s.place = [](std::int64_t a) { return BurstPlace{0, a / 1024 % 16, a / 1024 / 16}; };
   return s;
@@ -54,7 +62,7 @@ TEST(Trace, WritesOfPartsAreReadFirst) {
 
 TEST(Trace, OneBurstUnderWayWaitsForTheOneBefore) {
   const TraceResult r = replay(reads(31, 32), one_channel(), {Kind::kWindow, 1});
-  EXPECT_DOUBLE_EQ(r.latency.mean, kDramHandshake + 17 + 2 + 12.0 / 31);  // one row, opened once
+  EXPECT_DOUBLE_EQ(r.latency.mean, static_cast<double>(kDramHandshake) + 17 + 2 + 12.0 / 31);  // one row, opened once
   EXPECT_EQ(r.activates, 1);
 }
 
@@ -79,7 +87,7 @@ TEST(Trace, RequestsArriveAtTheirTimes) {
   t[1].at = 1000;
   for (const Kind kind : {Kind::kSaturated, Kind::kWindow}) {
     const TraceResult r = replay(t, one_channel(), {.kind = kind, .timed = true});
-    EXPECT_EQ(r.clocks, 1000 + 20);
+    EXPECT_EQ(r.clocks, 1020_nck);
     EXPECT_DOUBLE_EQ(r.latency.mean, (32 + 20) / 2.0);
     EXPECT_DOUBLE_EQ(r.latency.max, 32);
   }
@@ -117,11 +125,11 @@ TEST(Trace, ARateIsItsTimes) {
 // Times so far apart that there are refreshes by the hundred million in between: those of a rank at rest are left out.
 TEST(Trace, LongRestsTakeNoTime) {
   TraceSpec spec = one_channel();
-  spec.dram.t.rfc = 220;
-  spec.dram.t.refi = 3900;
+  spec.dram.t.rfc = 220_nck;
+  spec.dram.t.refi = 3900_nck;
   std::vector<TraceRequest> t = reads(2, 32);
   t[1].at = 3900 * std::int64_t{250'000'000} + 1000;
-  EXPECT_EQ(replay(t, spec, {.timed = true}).clocks, t[1].at + 32);  // the row was closed by a refresh
+  EXPECT_EQ(replay(t, spec, {.timed = true}).clocks.count(), t[1].at + 32);  // the row was closed by a refresh
 }
 
 TEST(Trace, ChannelsWorkSideBySide) {
