@@ -105,10 +105,15 @@ std::vector<JudgedPoint> judged_points(const Store& store, const StoredSweep& sw
   }
   sums.resize(points.size());
   programs.resize(points.size());
+  const auto index_of = [&](const StoredPoint& p) {
+    const auto before = [](const StoredPoint& q, std::size_t ordinal) { return q.ordinal < ordinal; };
+    return static_cast<std::size_t>(std::lower_bound(points.begin(), points.end(), p.ordinal, before) - points.begin());
+  };
   store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     if (r == nullptr) return;
-    sums[p.ordinal].add(w.weight, *r);
-    programs[p.ordinal] += r->program + " ";
+    const std::size_t i = index_of(p);
+    sums[i].add(w.weight, *r);
+    programs[i] += r->program + " ";
   });
   std::map<std::pair<std::string, std::string>, std::size_t> first;  // by chip and programs
   const std::size_t operators = sweep.workloads.size();

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/store/detail/shards.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -12,9 +14,10 @@ namespace fs = std::filesystem;
 
 // What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 3;
+constexpr int kSchema = 3, kShardsSchema = 4;  // the latter: of stores with the table `shards`, points may be missing
 
-constexpr int kWaitMs = 10'000;  // for another process's commit
+constexpr int kWaitMs = 10'000;        // for another process's commit
+constexpr int kShardWaitMs = 600'000;  // for readers of a shard, which keep its sweep from committing
 
 // Hashes name contents; `rows` has a row for everything that was ever asked: a chip, what is asked of its programs, an
 // operator. A sweep is its points and its operators, and finds its rows by these.
@@ -55,6 +58,13 @@ CREATE VIEW results AS
   ORDER BY t.id, p.ordinal, w.ordinal;
 )sql";
 
+// The parts of a sweep that are here. `own`: the store is that of the one shard, and its sweep goes on in it.
+constexpr const char* kShardsTable = R"sql(
+CREATE TABLE IF NOT EXISTS shards (
+  sweep INTEGER NOT NULL REFERENCES sweeps, shard INTEGER NOT NULL, shards INTEGER NOT NULL, points INTEGER NOT NULL,
+  plan TEXT NOT NULL, own INTEGER NOT NULL, complete INTEGER NOT NULL, PRIMARY KEY (sweep, shard)) WITHOUT ROWID;
+)sql";
+
 using Handle = std::unique_ptr<SQLite::Database>;
 
 int pragma(SQLite::Database& file, const std::string& name) { return file.execAndGet("PRAGMA " + name).getInt(); }
@@ -68,11 +78,11 @@ std::string why_none(SQLite::Database& file) {
   if (pragma(file, "application_id") != kApplication)
     return "is a database, but no store of sweeps; give the store another name";
   const int schema = pragma(file, "user_version");
-  if (schema == kSchema) return {};
+  if (schema == kSchema || schema == kShardsSchema) return {};
   return fmt::format(
-      "is a store of schema version {}, and this tilescope reads version {}; use the tilescope that "
+      "is a store of schema version {}, and this tilescope reads version {}, or {} of shards; use the tilescope that "
       "made it, or sweep into another file",
-      schema, kSchema);
+      schema, kSchema, kShardsSchema);
 }
 
 // SQLite takes some names for more than a file: ":memory:", "file:x.db?mode=ro".
@@ -83,14 +93,6 @@ Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why
   return nullptr;
 }
 
-// Readers of a store that lies in a folder that may not be written to need no log beside it.
-std::string uri_of(const std::string& path) {
-  std::string out = "file:";
-  for (const char c : plain_name(path))
-    out += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", c) : std::string(1, c);
-  return out + "?immutable=1";
-}
-
 // A reader that may write leaves no log behind; it writes nothing else.
 Handle open_for_queries(const std::string& path) {
   try {
@@ -98,9 +100,10 @@ Handle open_for_queries(const std::string& path) {
     is_empty(*file);
     file->exec("PRAGMA query_only = 1");
     return file;
-  } catch (const SQLite::Exception&) {
-    if (fs::exists(path + "-wal")) throw;
-    return std::make_unique<SQLite::Database>(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
+  } catch (const SQLite::Exception& e) {
+    constexpr int kBusy = 5;  // SQLITE_BUSY: a writer of a shard kept it for too long
+    if (e.getErrorCode() == kBusy || fs::exists(path + "-wal")) throw;
+    return std::make_unique<SQLite::Database>(read_only_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
   }
 }
 
@@ -117,6 +120,32 @@ void make_tables(SQLite::Database& file, const std::string& tool_version) {
 }
 
 }  // namespace
+
+// Readers of a store that lies in a folder that may not be written to need no log beside it.
+std::string read_only_uri(const std::string& path) {
+  std::string out = "file:";
+  for (const char c : plain_name(path))
+    out += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  return out + "?immutable=1";
+}
+
+bool has_shards_table(SQLite::Database& file) { return pragma(file, "user_version") == kShardsSchema; }
+
+void add_shards_table(SQLite::Database& file) {
+  file.exec(kShardsTable);
+  file.exec(fmt::format("PRAGMA user_version = {}", kShardsSchema));
+}
+
+bool is_only_begun(const std::string& path) {
+  try {
+    if (!fs::exists(path)) return false;
+    const Handle file = open_for_queries(path);
+    return is_empty(*file) ||
+           (why_none(*file).empty() && file->execAndGet("SELECT count(*) FROM sweeps").getInt() == 0);
+  } catch (const SQLite::Exception&) {
+    return false;
+  }
+}
 
 Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
   std::error_code unknown;
@@ -135,16 +164,22 @@ Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
   }
 }
 
-Handle open_to_write(const std::string& path, const std::string& tool_version, base::Diagnostics& diags) {
+Handle open_to_write(const std::string& path, const std::string& tool_version, const std::optional<ShardOfSweep>& shard,
+                     base::Diagnostics& diags) {
   try {
-    auto file =
-        std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kWaitMs);
-    if (!is_empty(*file))
+    auto file = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                                   shard ? kShardWaitMs : kWaitMs);
+    if (!is_empty(*file)) {
       if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
-    // A commit is in the log once it returns, whatever then happens to the process; the log reaches the disk later.
-    file->exec("PRAGMA journal_mode = WAL");
+      if (std::string why = why_other_shard(*file, path, shard); !why.empty())
+        return refuse(diags, path, std::move(why));
+    }
+    // A commit is in the log once it returns, whatever then happens to the process; the log reaches the disk later. Its
+    // readers share memory with the writer, which those of a shard, on other machines, cannot.
+    file->exec(shard ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
     file->exec("PRAGMA synchronous = NORMAL");
     make_tables(*file, tool_version);
+    if (shard) add_shards_table(*file);
     const std::string made_by = file->execAndGet("SELECT version FROM tool").getString();
     if (made_by == tool_version) return file;
     return refuse(diags, path,

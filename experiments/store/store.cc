@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "experiments/store/detail/file.h"
+#include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
 namespace tilescope::experiments {
@@ -132,8 +133,8 @@ std::vector<StoredSweep> Store::sweeps() const {
     while (s.executeStep())
       out.push_back({s.getColumn(0).getInt64(), text_of(s.getColumn(1)), text_of(s.getColumn(2)),
                      text_of(s.getColumn(3)), text_of(s.getColumn(4)), axes_of_text(text_of(s.getColumn(5))),
-                     workloads_of(*open_->file, s.getColumn(0).getInt64()),
-                     escalation_of_text(text_of(s.getColumn(6)))});
+                     workloads_of(*open_->file, s.getColumn(0).getInt64()), escalation_of_text(text_of(s.getColumn(6))),
+                     shards_of(*open_->file, s.getColumn(0).getInt64())});
     return out;
   });
 }
@@ -153,11 +154,11 @@ std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
 std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<PointTotal> out;
-    std::vector<std::size_t> bases;
+    std::vector<std::size_t> bases, ordinals;
     Statement s(*open_->file,
                 "SELECT p.base_ordinal, count(r.chip), count(r.error), "
                 "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
-                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us) "
+                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal "
                 "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
                 "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
                 "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
@@ -165,6 +166,7 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
     s.bind(1, sweep.id);
     while (s.executeStep()) {
       bases.push_back(count_of(s.getColumn(0)));
+      ordinals.push_back(count_of(s.getColumn(8)));
       PointTotal total{count_of(s.getColumn(1)), count_of(s.getColumn(2)), std::nullopt, std::nullopt};
       if (total.done == sweep.workloads.size() && total.failed == 0) total.weighted_us = real_of(s.getColumn(3));
       total.to_simulate = count_of(s.getColumn(4));
@@ -175,8 +177,9 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
       out.push_back(total);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
-      base::check(bases[i] < out.size(), "a point's base is a point");
-      const std::optional<double> base_us = out[bases[i]].weighted_us;
+      const auto base = std::lower_bound(ordinals.begin(), ordinals.end(), bases[i]);
+      if (base == ordinals.end() || *base != bases[i]) continue;  // it is another shard's
+      const std::optional<double> base_us = out[static_cast<std::size_t>(base - ordinals.begin())].weighted_us;
       if (out[i].weighted_us && base_us) out[i].base_ratio = *out[i].weighted_us / *base_us;
     }
     return out;
@@ -195,9 +198,11 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
                             "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
                             kRowColumns));
     s.bind(1, sweep.id);
+    std::size_t p = 0;
     while (s.executeStep()) {
-      const std::size_t p = count_of(s.getColumn(0)), w = count_of(s.getColumn(1));
-      base::check(p < all.size() && w < sweep.workloads.size(), "points and workloads are numbered from 0 on");
+      const std::size_t ordinal = count_of(s.getColumn(0)), w = count_of(s.getColumn(1));
+      while (p < all.size() && all[p].ordinal != ordinal) ++p;
+      base::check(p < all.size() && w < sweep.workloads.size(), "a row is of one of the points and of the workloads");
       std::optional<StoredRow> row;
       if (!s.getColumn(2).isNull()) row = row_of(s, 3);
       if (row && !s.getColumn(kBehindRow).isNull()) add_simulation(*row, s, kBehindRow + 1);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -25,6 +26,24 @@ namespace tilescope::experiments {
 class StoreError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// Part `index` of `count` of a sweep: of its points index, index + count, index + 2 count, ...
+struct Shard {
+  std::size_t index = 0, count = 1;
+
+  bool operator==(const Shard&) const = default;
+};
+
+// The shards of a sweep that a store has: the one that it is the store of, or those that were merged into it.
+struct StoredShards {
+  std::size_t count = 1;   // that the sweep is cut into
+  std::size_t points = 0;  // of all of them, bases too
+  std::string plan;        // hash of what decides points and operators, the same in all shards
+  bool own = false;        // the store is that of one shard, whose sweep goes on in it
+  std::vector<std::size_t> here = {}, complete = {};  // ascending; complete: all rows are there
+
+  std::vector<std::size_t> missing() const;
 };
 
 // One coordinate of a sweep's points.
@@ -66,6 +85,7 @@ struct StoredSweep {
   std::vector<StoredAxis> axes;
   std::vector<StoredWorkload> workloads;
   std::optional<StoredEscalation> escalation = std::nullopt;
+  std::optional<StoredShards> shards = std::nullopt;  // of a store that has parts of it, or all of them, merged
 };
 
 // What of the chip differs from the base, by the YAML's path; `from` is empty where the base does not say it.
@@ -130,7 +150,8 @@ class Store {
   std::string tool_version() const;
   // In the order in which they were first run.
   std::vector<StoredSweep> sweeps() const;
-  // The bases first, then the grid in the order of the axes' values, the last axis fastest.
+  // The bases first, then the grid in the order of the axes' values, the last axis fastest; of a shard those that it
+  // has, by the numbers that they have in the whole sweep.
   std::vector<StoredPoint> points(const StoredSweep& sweep) const;
   // One a point, in the same order.
   std::vector<PointTotal> totals(const StoredSweep& sweep) const;
@@ -152,6 +173,11 @@ class Store {
 
 // The indices of points that have a total, the least first, those of base chips left out.
 std::vector<std::size_t> best_points(const std::vector<StoredPoint>& points, const std::vector<PointTotal>& totals);
+
+// The name of the store of a shard beside that of the whole sweep: sweep.db, sweep.3.db.
+std::string shard_store(const std::string& store, std::size_t index);
+// The files of such names that are there, by their shards.
+std::vector<std::pair<std::size_t, std::string>> shard_stores(const std::string& store);
 
 // Is a sweep writing to this store? Its process, or nothing.
 std::optional<std::int64_t> running_sweep(const std::string& path);

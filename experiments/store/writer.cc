@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
+#include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
 namespace tilescope::experiments {
@@ -111,10 +112,10 @@ StoreWriter& StoreWriter::operator=(StoreWriter&&) noexcept = default;
 StoreWriter::~StoreWriter() = default;
 
 std::optional<StoreWriter> StoreWriter::open(const std::string& path, const std::string& tool_version,
-                                             base::Diagnostics& diags) {
+                                             base::Diagnostics& diags, const std::optional<ShardOfSweep>& shard) {
   auto lock = StoreLock::take(path, diags);
   if (lock == nullptr) return std::nullopt;
-  auto file = open_to_write(path, tool_version, diags);
+  auto file = open_to_write(path, tool_version, shard, diags);
   if (file == nullptr) return std::nullopt;
   return on_file(path, [&] { return StoreWriter(std::make_unique<Open>(path, std::move(lock), std::move(file))); });
 }
@@ -147,7 +148,7 @@ Content StoreWriter::request(const base::Value& document) {
 }
 
 std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
-                                    const std::vector<NewWorkload>& workloads) {
+                                    const std::vector<NewWorkload>& workloads, const std::string& plan) {
   return on_file(open_->path, [&] {
     open_->begin();
     Statement put(
@@ -194,8 +195,18 @@ std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<
       workload.bind(6, id_of(workloads[w].workload));
       workload.exec();
     }
+    put_shards(*open_->file, id, sweep.shards, plan);
     open_->commit();
     return id;
+  });
+}
+
+void StoreWriter::complete(std::int64_t sweep) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    if (has_shards_table(*open_->file))
+      open_->file->exec(fmt::format("UPDATE shards SET complete = 1 WHERE sweep = {}", sweep));
+    open_->commit();
   });
 }
 

@@ -14,6 +14,12 @@
 
 namespace tilescope::experiments {
 
+// A shard of the sweep of a title: what a store of its own is for.
+struct ShardOfSweep {
+  Shard shard;
+  std::string title;
+};
+
 // A row of the tables chips, workloads, requests, programs.
 enum class Content : std::int64_t {};
 
@@ -57,9 +63,11 @@ struct NewWorkload {
 
 class StoreWriter {
  public:
-  // Makes the store where there is none. Nothing after an error; throws StoreError where another sweep has it.
+  // Makes the store where there is none, the one of a shard where one is given. Nothing after an error; throws
+  // StoreError where another sweep has it.
   static std::optional<StoreWriter> open(const std::string& path, const std::string& tool_version,
-                                         base::Diagnostics& diags);
+                                         base::Diagnostics& diags,
+                                         const std::optional<ShardOfSweep>& shard = std::nullopt);
   StoreWriter(StoreWriter&&) noexcept;
   StoreWriter& operator=(StoreWriter&&) noexcept;
   ~StoreWriter();
@@ -73,9 +81,12 @@ class StoreWriter {
   Content workload(const base::Value& document);
   Content request(const base::Value& document);
 
-  // The sweep of that title, in place of an earlier one's points and workloads; rows stay. One commit. Its number.
+  // The sweep of that title, in place of an earlier one's points and workloads; rows stay. One commit. Its number. A
+  // whole sweep is all shards of those that were merged, where its plan is theirs.
   std::int64_t put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
-                         const std::vector<NewWorkload>& workloads);
+                         const std::vector<NewWorkload>& workloads, const std::string& plan = {});
+  // All rows of what was put are there. One commit.
+  void complete(std::int64_t sweep);
 
   // What of the sweep of that number is simulated, so far as it is chosen. One commit.
   void choose(std::int64_t sweep, const StoredEscalation& escalation, const std::vector<ChosenPoint>& points);

@@ -5,7 +5,8 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <mutex>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,11 +85,19 @@ class Planner {
     if (spec.escalation && spec.escalation->cost) cost_ = formula_of(*spec.escalation->cost);
   }
 
-  std::optional<SweepPlan> run(int jobs, const Progress& progress) {
+  std::optional<SweepPlan> run(const PlanRequest& request) {
+    stop_ = request.stop;
     if (!add_bases() || !add_grid()) return std::nullopt;
-    resolve(jobs, progress);
-    if (!settle()) return std::nullopt;
+    const std::vector<std::size_t> asked = request.shard ? asked_by(*request.shard) : all_requests();
+    resolve(asked, request.jobs);
+    if (request.shard && !stopped() && !accepts_any()) resolve_until_accepted();
+    if (stopped() || !settle()) return std::nullopt;
     return std::move(plan_);
+  }
+
+  std::optional<std::size_t> count() {
+    if (!add_bases() || !add_grid()) return std::nullopt;
+    return plan_.points.size();
   }
 
  private:
@@ -150,7 +159,7 @@ class Planner {
     }
     Combinations combinations(sizes);
     do {
-      if (!add_combination(combinations.index())) return false;
+      if (stopped() || !add_combination(combinations.index())) return false;
     } while (combinations.next());
     return check_constraints();
   }
@@ -282,21 +291,77 @@ class Planner {
     return diags_.ok();
   }
 
-  void resolve(int jobs, const Progress& progress) {
-    std::mutex one_at_a_time;
-    std::size_t done = 0;
-    parallel_for(requests_.size(), jobs, [&] {
+  bool stopped() const { return stop_ && stop_(); }
+
+  std::vector<std::size_t> all_requests() const {
+    std::vector<std::size_t> out(requests_.size());
+    std::iota(out.begin(), out.end(), std::size_t{0});
+    return out;
+  }
+
+  // The chips that a shard's rows depend on: of its points, of the bases, and of the points beside those of which
+  // programs are constructed. Marks the points that are the shard's own.
+  std::vector<std::size_t> asked_by(const Shard& shard) {
+    using From = SweepPrograms::From;
+    std::map<std::vector<std::size_t>, std::size_t> grid;  // points of constructed programs, by index
+    std::vector<std::vector<const PlannedPoint*>> same_as_base(spec_.bases.size());
+    for (PlannedPoint& p : plan_.points) {
+      p.asked = p.point.ordinal % shard.count == shard.index;
+      if (!p.programs || spec_.programs[*p.programs].from != From::kConstruct) continue;
+      grid.emplace(p.index, p.point.ordinal);
+      if (*p.chip == p.base) same_as_base[p.base].push_back(&p);  // the first requests are the bases'
+    }
+    std::set<std::size_t> out;
+    const auto add_neighbours = [&](const PlannedPoint& p) {
+      for (std::size_t axis = 1; axis < p.index.size(); ++axis)
+        for (const int step : {-1, 1}) {
+          std::vector<std::size_t> index = p.index;
+          index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
+          if (const auto at = grid.find(index); at != grid.end()) out.insert(*plan_.points[at->second].chip);
+        }
+    };
+    for (std::size_t b = 0; b < spec_.bases.size(); ++b) out.insert(b);
+    for (const PlannedPoint& p : plan_.points) {
+      if (!p.asked) continue;
+      out.insert(*p.chip);
+      const bool constructed = p.programs && spec_.programs[*p.programs].from == From::kConstruct;
+      if (constructed) add_neighbours(p);
+      if (constructed || (p.programs && spec_.programs[*p.programs].from == From::kFile)) continue;
+      for (const PlannedPoint* same : same_as_base[p.base]) add_neighbours(*same);  // the base's own search
+    }
+    return {out.begin(), out.end()};
+  }
+
+  void resolve(const std::vector<std::size_t>& asked, int jobs) {
+    parallel_for(asked.size(), jobs, [&] {
       return [&](std::size_t i) {
-        ChipRequest& r = requests_[i];
-        Diagnostics own;
-        if (auto chip = spec_.bases[r.base].source.with(r.overrides, own); chip && own.ok())
-          r.chip = std::make_unique<arch::ArchSpec>(std::move(*chip));
-        else
-          r.refused = own.ok() ? "refused" : own.errors().front().text;
-        const std::lock_guard lock(one_at_a_time);
-        progress(++done, requests_.size());
+        if (!stopped()) resolve(requests_[asked[i]]);
       };
     });
+  }
+
+  void resolve(ChipRequest& r) const {
+    Diagnostics own;
+    if (auto chip = spec_.bases[r.base].source.with(r.overrides, own); chip && own.ok())
+      r.chip = std::make_unique<arch::ArchSpec>(std::move(*chip));
+    else
+      r.refused = own.ok() ? "refused" : own.errors().front().text;
+  }
+
+  bool accepts_any() const {
+    return std::any_of(plan_.points.begin(), plan_.points.end(),
+                       [&](const PlannedPoint& p) { return !p.point.is_base && requests_[*p.chip].chip != nullptr; });
+  }
+
+  // A sweep none of whose points has a chip is wrong, whichever shard meets it.
+  void resolve_until_accepted() {
+    for (const PlannedPoint& p : plan_.points) {
+      ChipRequest& r = requests_[*p.chip];
+      if (p.point.is_base || r.chip != nullptr || !r.refused.empty()) continue;
+      if (stopped()) return;
+      resolve(r);
+      if (r.chip != nullptr) return;
+    }
   }
 
   // Refused points say why; where all are refused the sweep is.
@@ -312,7 +377,7 @@ class Planner {
       const std::size_t request = *p.chip;
       p.chip = numbers[request];
       if (p.chip) accepted += p.point.is_base ? 0 : 1;
-      if (p.chip) continue;
+      if (p.chip || requests_[request].refused.empty()) continue;
       p.point.refused = requests_[request].refused;
       why.emplace(p.point.refused, &p.point);
     }
@@ -332,6 +397,7 @@ class Planner {
   std::vector<bool> met_;
   std::vector<ChipRequest> requests_;
   std::map<std::string, std::size_t> chip_numbers_;
+  std::function<bool()> stop_;
 };
 
 void drop(Value& map, std::initializer_list<std::string_view> keys) {
@@ -363,8 +429,12 @@ std::string identity_of(const arch::ArchSpec& a) {
   return base::to_json(document);
 }
 
-std::optional<SweepPlan> plan(const SweepSpec& spec, int jobs, const Progress& progress, Diagnostics& diags) {
-  return Planner(spec, diags).run(jobs, progress);
+std::optional<SweepPlan> plan(const SweepSpec& spec, const PlanRequest& request, Diagnostics& diags) {
+  return Planner(spec, diags).run(request);
+}
+
+std::optional<std::size_t> count_points(const SweepSpec& spec, Diagnostics& diags) {
+  return Planner(spec, diags).count();
 }
 
 }  // namespace tilescope::experiments

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/store/merge.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -51,6 +53,8 @@ base::Map counts(std::initializer_list<std::pair<const char*, std::size_t>> entr
 }  // namespace
 
 bool SweepState::complete() const {
+  if (sweep.shards && !sweep.shards->own && !sweep.shards->missing().empty()) return false;
+  if (sweep.shards && sweep.shards->own) return rows_done == rows;  // the choice is made where shards are merged
   return rows_done == rows && (!escalation || escalation->asked.chosen == StoredEscalation::Stage::kNeighbours);
 }
 
@@ -102,6 +106,7 @@ base::Value to_document(const SweepState& s) {
       {"refused", to_list(s.refusals), {}},
       {"failed", to_list(s.failures), {}}};
   if (s.escalation) out.push_back({"escalation", to_document(*s.escalation), {}});
+  if (s.sweep.shards) out.push_back({"shards", to_document(*s.sweep.shards), {}});
   return out;
 }
 

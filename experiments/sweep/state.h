@@ -38,7 +38,7 @@ struct SweepState {
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep);
 
 // {"sweep","file","fidelity","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..],
-// "escalation":{..}}, the last of sweeps that escalate.
+// "escalation":{..},"shards":{..}}, the last but one of sweeps that escalate, the last of those that have shards.
 base::Value to_document(const SweepState& state);
 
 // "memory.smem.banks 64, core.count 80": coordinates, those of the first axes or all; "the base" where nothing varies.

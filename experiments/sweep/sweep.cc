@@ -78,10 +78,14 @@ class Runner {
         tell_(tell),
         tasks_(spec, plan, store, pool_bytes) {}
 
-  // Puts chips, operators and points into the store, and finds what is to be done.
-  void prepare() {
-    sweep_ = tasks_.put();
+  // Puts chips, operators and points into the store, and finds what is to be done. False where it was to stop before.
+  bool prepare(const std::optional<Shard>& shard, const std::function<bool()>& stop) {
+    is_shard_ = shard.has_value();
+    const auto put = tasks_.put(shard, stop);
+    if (!put) return false;
+    sweep_ = *put;
     find_work();
+    return true;
   }
 
   void run(int jobs, const std::function<bool()>& stop) {
@@ -90,15 +94,19 @@ class Runner {
     if (!stopped()) read_references();
     if (!stopped()) work(others_, jobs, stopped);
     store_.commit();
-    if (spec_.escalation && !stopped()) escalate(jobs, stopped);
+    if (escalates() && !stopped()) escalate(jobs, stopped);
+    if (complete()) store_.complete(sweep_);
   }
 
   std::size_t computed() const { return progress_.done - progress_.known; }
-  bool complete() const { return progress_.done == progress_.all && (!spec_.escalation || escalated_); }
+  bool complete() const { return progress_.done == progress_.all && (!escalates() || escalated_); }
   const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
 
  private:
+  // A choice takes all points: it is made where the shards are merged.
+  bool escalates() const { return spec_.escalation && !is_shard_; }
+
   void find_work() {
     for (std::size_t t = 0; t < tasks_.all().size(); ++t)
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
@@ -113,7 +121,7 @@ class Runner {
           for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, w);
         }
       }
-    for (const PlannedPoint& p : plan_.points) progress_.points_all += p.chip && !p.point.is_base ? 1 : 0;
+    for (const PlannedPoint& p : plan_.points) progress_.points_all += p.asked && p.chip && !p.point.is_base ? 1 : 0;
     progress_.points_known = progress_.points_done;
     tell_(progress_);
   }
@@ -353,6 +361,7 @@ class Runner {
 
   SweepTasks tasks_;
   std::int64_t sweep_ = 0;  // the store's number of it
+  bool is_shard_ = false;
   bool escalated_ = false;  // all that is chosen is simulated
   std::map<std::size_t, std::vector<GivenForWorkload>> of_references_programs_;
   std::vector<Unit> of_references_, others_;
@@ -407,20 +416,26 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
                               const std::function<void(const SweepProgress&)>& tell, Diagnostics& diags) {
   const auto spec = read_sweep(request.file, diags);
   if (!spec) return std::nullopt;
-  const auto points = plan(*spec, request.jobs, [](std::size_t, std::size_t) {}, diags);
-  if (!points) return std::nullopt;
+  SweepRun out;
+  const auto ended_before = [&]() -> std::optional<SweepRun> {
+    if (!diags.ok()) return std::nullopt;
+    out.stopped = true;
+    return std::move(out);
+  };
+  const auto points = plan(*spec, {request.shard, request.jobs, stop}, diags);
+  if (!points) return ended_before();
   const FilePrograms of_files = programs_of_files(*spec, diags);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*spec, *points, diags);
-  SweepRun out;
   {
-    auto store = StoreWriter::open(request.store, request.tool_version, diags);
+    const auto shard = request.shard ? std::optional(ShardOfSweep{*request.shard, spec->title}) : std::nullopt;
+    auto store = StoreWriter::open(request.store, request.tool_version, diags, shard);
     if (!store) return std::nullopt;
     Runner runner(*spec, *points, of_files, *store, request.memory > 0 ? request.memory : quarter_of_memory(), tell);
     Clock::time_point start;
     double start_cpu_seconds = 0;
     try {
-      runner.prepare();
+      if (!runner.prepare(request.shard, stop)) return ended_before();
       start = Clock::now();
       start_cpu_seconds = process_cpu_seconds();
       runner.run(request.jobs, stop);
@@ -438,7 +453,15 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
   std::optional<SweepState> state = stored_state(request.store, *spec, diags);
   if (!state) return std::nullopt;
   out.state = std::move(*state);
+  out.planned = true;
   return out;
+}
+
+std::optional<SweepOutline> outline_of(const std::string& file, Diagnostics& diags) {
+  const auto spec = read_sweep(file, diags);
+  const auto points = spec ? count_points(*spec, diags) : std::nullopt;
+  if (!points) return std::nullopt;
+  return SweepOutline{spec->title, spec->text, *points, spec->escalation.has_value()};
 }
 
 std::string sweep_schema_path() { return base::home_path("experiments/sweep/schema.json"); }

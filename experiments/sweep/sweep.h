@@ -20,6 +20,8 @@ struct SweepRequest {
   std::string tool_version;  // of what computes: rows of another one are not mixed with its own
   int jobs = 1;
   std::size_t memory = 0;  // bytes of programs that chips share, at most; a quarter of the machine's where 0
+  // The points of the sweep that are computed, into a store that is that shard's alone; all where there is none.
+  std::optional<Shard> shard = std::nullopt;
 };
 
 // How far a sweep is. A row is one operator at one point; rows that the store had count as done.
@@ -32,6 +34,7 @@ struct SweepProgress {
 };
 
 struct SweepRun {
+  bool planned = false;           // else it was stopped before, and nothing is new in the store, nor in what follows
   SweepState state;               // of the store, afterwards
   std::size_t computed = 0;       // rows
   bool stopped = false;           // before all was done
@@ -45,6 +48,16 @@ struct SweepRun {
 // throws StoreError where the store takes no more.
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& progress, base::Diagnostics& diags);
+
+// What is known of a sweep without a look at its chips.
+struct SweepOutline {
+  std::string title, text;
+  std::size_t points = 0;  // bases too, and those that will be refused
+  bool escalates = false;
+};
+
+// Nothing after errors in the file.
+std::optional<SweepOutline> outline_of(const std::string& file, base::Diagnostics& diags);
 
 // Where the JSON Schema of sweep files stands.
 std::string sweep_schema_path();

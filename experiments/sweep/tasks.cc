@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/hash.h"
 #include "experiments/sweep/detail/task.h"
 
@@ -21,11 +23,19 @@ SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter
     if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }
 
-std::int64_t SweepTasks::put() {
-  for (const auto& chip : plan_.chips) {
-    chip_hashes_.push_back(base::content_hash(identity_of(*chip)));
-    hash_of_chip_[chip.get()] = chip_hashes_.back();
-    chip_ids_.push_back(store_.chip(identity_of(*chip), chip->name, arch::to_document(*chip)));
+std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, const std::function<bool()>& stop) {
+  // A shard keeps the chips of its own points and the bases; those beside are searched for, and have no rows.
+  std::vector<bool> kept(plan_.chips.size(), !shard);
+  std::fill_n(kept.begin(), spec_.bases.size(), true);
+  for (const PlannedPoint& p : plan_.points)
+    if (p.asked && p.chip) kept[*p.chip] = true;
+  for (std::size_t c = 0; c < plan_.chips.size(); ++c) {
+    if (stop()) return std::nullopt;
+    const arch::ArchSpec& chip = *plan_.chips[c];
+    const std::string identity = identity_of(chip);
+    chip_hashes_.push_back(base::content_hash(identity));
+    hash_of_chip_[&chip] = chip_hashes_.back();
+    chip_ids_.push_back(kept[c] ? store_.chip(identity, chip.name, arch::to_document(chip)) : Content{});
   }
   std::vector<NewWorkload> workloads;
   for (const SweepWorkload& w : spec_.workloads) {
@@ -33,11 +43,29 @@ std::int64_t SweepTasks::put() {
     workloads.push_back({w.name, w.kind, w.weight, workload_ids_.back()});
   }
   std::vector<NewPoint> points;
-  for (const PlannedPoint& p : plan_.points) points.push_back(add_point(p));
+  for (const PlannedPoint& p : plan_.points) {
+    if (stop()) return std::nullopt;
+    if (p.asked)
+      points.push_back(add_point(p));
+    else
+      of_points_.emplace_back();
+  }
   const auto escalation = spec_.escalation ? std::optional(spec_.escalation->asked) : std::nullopt;
   const char* fidelity = escalation ? "escalated" : spec_.simulate ? "sim" : "model";
-  return store_.put_sweep({0, spec_.title, spec_.file, spec_.text, fidelity, plan_.axes, {}, escalation}, points,
-                          workloads);
+  StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, fidelity, plan_.axes, {}, escalation};
+  const std::string plan = plan_hash();
+  if (shard) sweep.shards = StoredShards{shard->count, plan_.points.size(), plan, true, {shard->index}, {}};
+  return store_.put_sweep(sweep, points, workloads, plan);
+}
+
+std::string SweepTasks::plan_hash() const {
+  std::string all = fmt::format("{}\n{} points", spec_.text, plan_.points.size());
+  for (std::size_t b = 0; b < spec_.bases.size(); ++b) all += "\n" + chip_hashes_[b];
+  for (const SweepWorkload& w : spec_.workloads)
+    all += fmt::format("\n{} {} {} {}", w.name, w.kind, w.weight, base::to_json(w.document));
+  for (const SweepPrograms& p : spec_.programs)
+    if (p.file) all += "\n" + base::content_hash(p.file->text);
+  return base::content_hash(all);
 }
 
 NewPoint SweepTasks::add_point(const PlannedPoint& p) {

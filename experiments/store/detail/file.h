@@ -5,20 +5,32 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/diagnostics.h"
 #include "experiments/store/store.h"
+#include "experiments/store/writer.h"
 
 namespace tilescope::experiments {
 
 // Opens for reading, as it is now for as long as it is open; null after an error.
 std::unique_ptr<SQLite::Database> open_to_read(const std::string& path, base::Diagnostics& diags);
 
-// Opens for writing and makes a store of a file that is empty or not there. Null after an error: no store, or one that
-// another version of the tool made.
+// Whether a sweep made it and ended before it put anything there.
+bool is_only_begun(const std::string& path);
+
+// Opens for writing and makes a store of a file that is empty or not there. Null after an error: no store, one that
+// another version of the tool made, one of another shard, or of a shard where none is asked for.
 std::unique_ptr<SQLite::Database> open_to_write(const std::string& path, const std::string& tool_version,
-                                                base::Diagnostics& diags);
+                                                const std::optional<ShardOfSweep>& shard, base::Diagnostics& diags);
+
+// The table of stores that have shards, which others do without.
+bool has_shards_table(SQLite::Database& file);
+void add_shards_table(SQLite::Database& file);
+
+// As SQLite is to open a file that lies where nothing may be written.
+std::string read_only_uri(const std::string& path);
 
 // Calls `work`; what SQLite complains about becomes a StoreError that names the file.
 template <class Work>

@@ -4,6 +4,7 @@
 // .cc files of experiments/ alone.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,6 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "construct/restrictions.h"
-#include "experiments/common/progress.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/spec.h"
 
@@ -27,6 +27,7 @@ struct PlannedPoint {
   // The base and which value of every axis that is swept; none of a base as it is. Points that differ by one in one
   // place are neighbours.
   std::vector<std::size_t> index;
+  bool asked = true;  // by the shard that is run; of the others only what its searches need has a chip
 };
 
 struct SweepPlan {
@@ -35,9 +36,19 @@ struct SweepPlan {
   std::vector<std::unique_ptr<arch::ArchSpec>> chips;  // chip b is base b
 };
 
-// Resolves every chip on `jobs` threads; the plan does not depend on their number. Nothing after an error: a constraint
-// that no point meets, more points than can be, no point whose chip is accepted.
-std::optional<SweepPlan> plan(const SweepSpec& spec, int jobs, const Progress& progress, base::Diagnostics& diags);
+// Which part of a plan is wanted.
+struct PlanRequest {
+  std::optional<Shard> shard;    // resolves no more chips than its points and their searches need
+  int jobs = 1;                  // threads; the plan does not depend on their number
+  std::function<bool()> stop{};  // asked all the while: ends it
+};
+
+// Nothing after an error: a constraint that no point meets, more points than can be, no point whose chip is accepted;
+// and nothing, without an error, where it was stopped.
+std::optional<SweepPlan> plan(const SweepSpec& spec, const PlanRequest& request, base::Diagnostics& diags);
+
+// How many points the plan would have, bases too, without a look at the chips. Nothing after an error.
+std::optional<std::size_t> count_points(const SweepSpec& spec, base::Diagnostics& diags);
 
 // What of a chip can change a row: its document without derived figures, stated peaks and what is said for people.
 std::string identity_of(const arch::ArchSpec& a);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,8 +48,9 @@ class SweepTasks {
  public:
   SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes);
 
-  // Puts chips, operators and points into the store, a task for each point that is not refused. The sweep's number.
-  std::int64_t put();
+  // Puts chips, operators and points into the store, those of the shard where one is asked for, and makes a task for
+  // each point that is not refused. The sweep's number; nothing, and nothing is put, where it was to stop.
+  std::optional<std::int64_t> put(const std::optional<Shard>& shard, const std::function<bool()>& stop);
   // The task that simulates the programs of another one, as a sweep of fidelity sim asks for it.
   std::size_t add_simulation(std::size_t task);
 
@@ -63,6 +65,7 @@ class SweepTasks {
   SweepSearches& searches() { return searches_; }
 
  private:
+  std::string plan_hash() const;
   NewPoint add_point(const PlannedPoint& p);
   std::size_t add_reference(const PlannedPoint& p);
   bool is_constructed(const PlannedPoint& p) const;

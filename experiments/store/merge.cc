@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/store/merge.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "experiments/store/detail/file.h"
+#include "experiments/store/detail/lock.h"
+#include "experiments/store/detail/shards.h"
+
+namespace tilescope::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Diagnostics;
+using SQLite::Database;
+using SQLite::Statement;
+
+// What must be the same in all shards, and which they are.
+struct Part {
+  std::string path, tool, title, file, text;
+  StoredShards shards;
+};
+
+void refuse(Diagnostics& diags, const std::string& path, std::string why) {
+  diags.error({diags.add_source(path)}, std::move(why));
+}
+
+// The sweep of that store that has shards, or its only one; nothing after an error.
+std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
+  auto file = open_to_read(path, diags);
+  if (file == nullptr) return std::nullopt;
+  return on_file(path, [&]() -> std::optional<Part> {
+    Part out;
+    out.path = path;
+    out.tool = file->execAndGet("SELECT version FROM tool").getString();
+    Statement s(*file, "SELECT id, title, file, text FROM sweeps ORDER BY id");
+    std::size_t found = 0;
+    while (s.executeStep()) {
+      const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+      if (!shards) continue;
+      ++found;
+      out.title = s.getColumn(1).getString();
+      out.file = s.getColumn(2).getString();
+      out.text = s.getColumn(3).getString();
+      out.shards = *shards;
+    }
+    if (found == 1) return out;
+    if (found > 1)
+      refuse(diags, path, "has shards of several sweeps; merge the stores that they came from");
+    else
+      refuse(
+          diags, path,
+          "has no shard of a sweep; tilescope sweep SPEC.yaml --store S.I.db --shard I/N makes stores that have, and "
+          "the first name after merge is the store that they go into");
+    return std::nullopt;
+  });
+}
+
+// The first line in which two texts differ.
+std::size_t first_difference(const std::string& a, const std::string& b) {
+  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return 1 + static_cast<std::size_t>(std::count(a.begin(), at, '\n'));
+}
+
+// Why a part does not go together with another one that came before; empty where it does.
+std::string why_apart(const Part& p, const Part& first) {
+  if (p.tool != first.tool)
+    return fmt::format(
+        "was computed by tilescope {}, and {} by {}: their times may differ and are not mixed; sweep all shards with "
+        "one",
+        p.tool, first.path, first.tool);
+  if (p.title != first.title)
+    return fmt::format("has a shard of '{}', and {} of '{}'; merge each sweep into a store of its own", p.title,
+                       first.path, first.title);
+  if (p.text != first.text)
+    return fmt::format("was swept from another {} than {}: they differ from line {} on; sweep all shards with one file",
+                       p.file, first.path, first_difference(p.text, first.text));
+  if (p.shards.count != first.shards.count)
+    return fmt::format("has a shard of {}, and {} one of {}; sweep all shards with one number", p.shards.count,
+                       first.path, first.shards.count);
+  if (p.shards.plan != first.shards.plan)
+    return fmt::format(
+        "has other points or operators than {}, of the same sweep file: a chip, a suite or a file of programs that it "
+        "names was changed in between; sweep all shards again",
+        first.path);
+  return {};
+}
+
+// Every mistake, each at its file.
+std::vector<Part> parts_of(const std::vector<std::string>& paths, Diagnostics& diags) {
+  std::vector<Part> out;
+  std::map<std::size_t, std::string> given;  // by shard
+  for (const std::string& path : paths) {
+    if (is_only_begun(path)) {
+      diags.note({diags.add_source(path)}, "no sweep has put anything here yet; it is left out");
+      continue;
+    }
+    auto part = part_of(path, diags);
+    if (!part) continue;
+    if (std::string why = out.empty() ? "" : why_apart(*part, out.front()); !why.empty()) {
+      refuse(diags, path, std::move(why));
+      continue;
+    }
+    for (const std::size_t shard : part->shards.here)
+      if (const auto [entry, fresh] = given.emplace(shard, path); !fresh)
+        refuse(diags, path,
+               fmt::format("has shard {}/{}, which {} has too; give each shard once", shard, part->shards.count,
+                           entry->second));
+    out.push_back(std::move(*part));
+  }
+  return out;
+}
+
+// Whether a store that is there takes them.
+bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
+  auto file = open_to_read(store, diags);
+  if (file == nullptr) return false;
+  std::string why = on_file(store, [&]() -> std::string {
+    const std::string tool = file->execAndGet("SELECT version FROM tool").getString();
+    const std::string another = "; merge into another file";
+    if (tool != first.tool)
+      return fmt::format("was computed by tilescope {}, and {} by {}: their times may differ and are not mixed{}", tool,
+                         first.path, first.tool, another);
+    if (std::string own = why_other_shard(*file, store, std::nullopt); !own.empty()) return own + another;
+    Statement s(*file, "SELECT id, file, text FROM sweeps WHERE title = ?");
+    s.bind(1, first.title);
+    if (!s.executeStep()) return {};
+    const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+    if (!shards) return fmt::format("has '{}' as a whole, not from shards{}", first.title, another);
+    return why_apart({store, tool, first.title, s.getColumn(1).getString(), s.getColumn(2).getString(), *shards},
+                     first);
+  });
+  if (why.empty()) return true;
+  refuse(diags, store, std::move(why));
+  return false;
+}
+
+// The ids of the shard's contents in the store.
+constexpr const char* kContents[] = {"chips", "workloads", "requests", "programs"};
+
+// Takes the parts one by one, each in one transaction, with SQL alone: no value of a row leaves SQLite.
+class Merger {
+ public:
+  Merger(Database& to, const std::string& title) : to_(to), title_(title) {
+    constexpr int kCacheKiB = 512 * 1024;  // the indices of hashes are read and written all over
+    to_.exec(fmt::format("PRAGMA cache_size = -{}", kCacheKiB));
+    to_.exec("PRAGMA temp_store = MEMORY");
+    for (const char* table : kContents)
+      to_.exec(fmt::format("CREATE TEMP TABLE {}_here (id INTEGER PRIMARY KEY, here INTEGER NOT NULL)", table));
+  }
+
+  void take(const Part& p, Merged& merged) {
+    attach(p.path);
+    SQLite::Transaction all(to_);  // not IMMEDIATE, which would keep the shard's own sweep from writing too
+    check_unchanged(p);
+    for (const char* table : kContents) take_contents(table);
+    merged.read += static_cast<std::size_t>(to_.execAndGet("SELECT count(*) FROM shard.rows").getInt64());
+    merged.added += take_rows();
+    take_sweep();
+    all.commit();
+    to_.exec("DETACH shard");
+  }
+
+ private:
+  void attach(const std::string& path) {
+    const auto try_to = [&](const std::string& name) {
+      Statement s(to_, "ATTACH ? AS shard");
+      s.bind(1, name);
+      s.exec();
+      s.reset();
+      to_.execAndGet("SELECT count(*) FROM shard.sweeps");
+    };
+    try {
+      try_to(fs::absolute(path).string());
+    } catch (const SQLite::Exception&) {
+      to_.tryExec("DETACH shard");
+      try_to(read_only_uri(path));
+    }
+  }
+
+  // The file is read a second time: what it was taken for still holds.
+  void check_unchanged(const Part& p) {
+    Statement s(
+        to_,
+        "SELECT t.id FROM shard.sweeps t JOIN shard.shards h ON h.sweep = t.id WHERE t.title = ? AND t.text = ? "
+        "AND h.plan = ? AND h.shards = ?");
+    s.bind(1, title_);
+    s.bind(2, p.text);
+    s.bind(3, p.shards.plan);
+    s.bind(4, static_cast<std::int64_t>(p.shards.count));
+    if (!s.executeStep()) throw StoreError(p.path + ": was swept anew while it was merged; merge again");
+    sweep_ = s.getColumn(0).getInt64();
+  }
+
+  void take_contents(const std::string& table) {
+    const char* columns = table == "chips" ? "hash, name, document" : "hash, document";
+    to_.exec(fmt::format("INSERT OR IGNORE INTO main.{0} ({1}) SELECT {1} FROM shard.{0} ORDER BY id", table, columns));
+    to_.exec(fmt::format("DELETE FROM temp.{}_here", table));
+    to_.exec(
+        fmt::format("INSERT INTO temp.{0}_here SELECT s.id, m.id FROM shard.{0} s CROSS JOIN main.{0} m "
+                    "ON m.hash = s.hash ORDER BY s.id",
+                    table));
+  }
+
+  std::size_t take_rows() {
+    return static_cast<std::size_t>(to_.exec(
+        "INSERT OR IGNORE INTO main.rows SELECT c.here, q.here, w.here, g.here, r.predicted_us, r.low_us, r.high_us, "
+        "r.simulated_us, r.measured_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
+        "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.error FROM shard.rows r "
+        "CROSS JOIN temp.chips_here c ON c.id = r.chip CROSS JOIN temp.requests_here q ON q.id = r.request "
+        "CROSS JOIN temp.workloads_here w ON w.id = r.workload LEFT JOIN temp.programs_here g ON g.id = r.program"));
+  }
+
+  void take_sweep() {
+    Statement put(to_,
+                  "INSERT OR IGNORE INTO main.sweeps (title, file, text, fidelity, axes, escalation) "
+                  "SELECT title, file, text, fidelity, axes, escalation FROM shard.sweeps WHERE id = ?");
+    put.bind(1, sweep_);
+    put.exec();
+    Statement find(to_, "SELECT id FROM main.sweeps WHERE title = ?");
+    find.bind(1, title_);
+    find.executeStep();
+    const std::int64_t here = find.getColumn(0).getInt64();
+    find.reset();
+    const auto copy = [&](const char* sql) { to_.exec(fmt::format(fmt::runtime(sql), here, sweep_)); };
+    copy(
+        "INSERT OR IGNORE INTO main.sweep_workloads SELECT {}, s.ordinal, s.name, s.kind, s.weight, w.here "
+        "FROM shard.sweep_workloads s JOIN temp.workloads_here w ON w.id = s.workload WHERE s.sweep = {}");
+    copy(
+        "INSERT OR IGNORE INTO main.points SELECT {}, p.ordinal, p.base, p.is_base, p.base_ordinal, p.at, "
+        "p.differences, c.here, q.here, p.refused, p.cost, p.chosen, s.here FROM shard.points p "
+        "LEFT JOIN temp.chips_here c ON c.id = p.chip LEFT JOIN temp.requests_here q ON q.id = p.request "
+        "LEFT JOIN temp.requests_here s ON s.id = p.simulated_request WHERE p.sweep = {}");
+    // A shard that was complete stays so: what it had then is here.
+    copy(
+        "INSERT INTO main.shards SELECT {}, shard, shards, points, plan, 0, complete FROM shard.shards WHERE sweep = "
+        "{} "
+        "ON CONFLICT DO UPDATE SET complete = max(complete, excluded.complete)");
+    shown_ = here;
+  }
+
+ public:
+  std::int64_t sweep() const { return shown_; }
+
+ private:
+  Database& to_;
+  std::string title_;
+  std::int64_t sweep_ = 0, shown_ = 0;  // numbers of the sweep in the shard's store, and in this one
+};
+
+// A store that was not there before is written without a log beside its place, and takes it when it is whole.
+class Target {
+ public:
+  Target(const std::string& path, bool fresh) : path_(path), at_(fresh ? path + "-merging" : path), fresh_(fresh) {
+    if (fresh) remove();
+  }
+  ~Target() {
+    if (fresh_) remove();
+  }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  std::unique_ptr<Database> open(const std::string& tool, Diagnostics& diags) {
+    auto file = open_to_write(at_, tool, std::nullopt, diags);
+    if (file == nullptr) return file;
+    add_shards_table(*file);
+    if (fresh_)
+      for (const char* pragma : {"journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"})
+        file->exec(std::string("PRAGMA ") + pragma);
+    return file;
+  }
+
+  void finish(std::unique_ptr<Database> file) {
+    if (!fresh_) return;
+    file->exec("PRAGMA journal_mode = WAL");  // as stores are
+    file.reset();
+    const int written = ::open(at_.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool kept = written >= 0 && ::fsync(written) == 0;
+    if (written >= 0) ::close(written);
+    std::error_code failed;
+    if (kept) fs::rename(at_, path_, failed);
+    if (!kept || failed) throw StoreError(path_ + ": cannot be written" + (failed ? ": " + failed.message() : ""));
+  }
+
+ private:
+  void remove() const {
+    std::error_code none;
+    for (const char* beside : {"", "-wal", "-shm", "-journal"}) fs::remove(at_ + beside, none);
+  }
+
+  std::string path_, at_;
+  bool fresh_;
+};
+
+bool is_there(const std::string& path) {
+  std::error_code none;
+  return fs::exists(path, none) && fs::file_size(path, none) > 0;
+}
+
+}  // namespace
+
+bool Merged::complete() const { return shards.complete.size() == shards.count; }
+
+std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
+  const auto start = std::chrono::steady_clock::now();
+  std::error_code none;
+  for (const std::string& shard : shards)
+    if (fs::equivalent(store, shard, none)) refuse(diags, shard, "is the store that the shards go into; name it once");
+  const std::vector<Part> parts = diags.ok() ? parts_of(shards, diags) : std::vector<Part>();
+  if (diags.ok() && parts.empty())
+    refuse(diags, store, "nothing to merge: no shard has begun; see the logs of the sweeps");
+  const auto lock = diags.ok() && !parts.empty() ? StoreLock::take(store, diags) : nullptr;
+  if (lock == nullptr) return std::nullopt;
+  const bool fresh = !is_there(store);
+  if (!fresh && !takes(store, parts.front(), diags)) return std::nullopt;
+  Target target(store, fresh);
+  return on_file(store, [&]() -> std::optional<Merged> {
+    auto file = target.open(parts.front().tool, diags);
+    if (file == nullptr) return std::nullopt;
+    Merged out;
+    out.title = parts.front().title;
+    {
+      Merger merger(*file, out.title);
+      for (const Part& p : parts) merger.take(p, out);
+      out.shards = shards_of(*file, merger.sweep()).value();
+      Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
+      points.bind(1, merger.sweep());
+      points.executeStep();
+      out.points = static_cast<std::size_t>(points.getColumn(0).getInt64());
+    }
+    target.finish(std::move(file));
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return out;
+  });
+}
+
+std::string list_of(const std::vector<std::size_t>& numbers) {
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    out += out.empty() ? "" : ", ";
+    if (last > i + 1) {
+      out += fmt::format("{} to {}", numbers[i], numbers[last]);
+      i = last + 1;
+    } else {
+      out += fmt::format("{}", numbers[i++]);
+    }
+  }
+  return out;
+}
+
+base::Value to_document(const StoredShards& s) {
+  const auto list = [](const std::vector<std::size_t>& numbers) {
+    base::List out;
+    for (const std::size_t n : numbers) out.emplace_back(static_cast<std::int64_t>(n));
+    return out;
+  };
+  return base::Map{{"count", static_cast<std::int64_t>(s.count), {}},
+                   {"points", static_cast<std::int64_t>(s.points), {}},
+                   {"here", list(s.here), {}},
+                   {"complete", list(s.complete), {}},
+                   {"missing", list(s.missing()), {}}};
+}
+
+base::Value to_document(const Merged& m) {
+  return base::Map{
+      {"sweep", m.title, {}},
+      {"shards", to_document(m.shards), {}},
+      {"points", static_cast<std::int64_t>(m.points), {}},
+      {"rows",
+       base::Map{{"read", static_cast<std::int64_t>(m.read), {}}, {"added", static_cast<std::int64_t>(m.added), {}}},
+       {}},
+      {"seconds", m.seconds, {}}};
+}
+
+}  // namespace tilescope::experiments
