@@ -38,6 +38,7 @@ void add_verify(CLI::App& app, int& status);
 void add_measure(CLI::App& app, int& status);
 void add_sweep(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
+void add_merge(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_search_quality(CLI::App& app, int& status);

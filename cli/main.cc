@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   cli::add_measure(app, status);
   cli::add_sweep(app, status);
   cli::add_status(app, status);
+  cli::add_merge(app, status);
   cli::add_export(app, status);
   cli::add_report(app, status);
   cli::add_search_quality(app, status);

@@ -2,10 +2,12 @@
 #include "cli/sweep_tables.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "cli/table.h"
+#include "experiments/store/merge.h"
 
 namespace tilescope::cli {
 namespace {
@@ -63,11 +65,20 @@ void add(Table& table, const SweepState& s, const experiments::Escalated& e, std
              faster_ones(e, i)});
 }
 
+// ", shard 2/4", or of merged ones ", 3 of 4 shards".
+std::string shards_of(const SweepState& s) {
+  if (!s.sweep.shards) return {};
+  const experiments::StoredShards& shards = *s.sweep.shards;
+  if (shards.own) return fmt::format(", shard {}/{}", shards.here.front(), shards.count);
+  if (shards.missing().empty()) return {};
+  return fmt::format(", {} of {} shards", shards.here.size(), shards.count);
+}
+
 }  // namespace
 
 std::string heading_of(const SweepState& s) {
-  return fmt::format("{} ({}, {}): {} points of {} operators: {} done{}{}", s.sweep.title, s.sweep.file,
-                     s.sweep.fidelity, s.points, s.sweep.workloads.size(), s.done,
+  return fmt::format("{} ({}, {}{}): {} points of {} operators: {} done{}{}", s.sweep.title, s.sweep.file,
+                     s.sweep.fidelity, shards_of(s), s.points, s.sweep.workloads.size(), s.done,
                      s.refused > 0 ? fmt::format(", {} refused", s.refused) : "",
                      s.failed > 0 ? fmt::format(", {} with failures", s.failed) : "");
 }
@@ -114,9 +125,23 @@ void print_escalation(const SweepState& s) {
       beyond, e.differences.size(), e.no_claims.empty() ? "" : " (" + e.no_claims + ")", e.predicted_alone, e.beaten);
 }
 
+void print_missing(const experiments::StoredShards& shards) {
+  const std::vector<std::size_t> missing = shards.missing();
+  std::vector<std::size_t> unfinished;
+  std::set_difference(shards.here.begin(), shards.here.end(), shards.complete.begin(), shards.complete.end(),
+                      std::back_inserter(unfinished));
+  if (shards.own) return;  // it is one of them by design
+  if (!missing.empty())
+    fmt::print(stderr, "shards missing: {} of {}; totals are partial\n", experiments::list_of(missing), shards.count);
+  if (!unfinished.empty())
+    fmt::print(stderr, "shards not all computed yet: {} of {}; totals are partial\n", experiments::list_of(unfinished),
+               shards.count);
+}
+
 void print_reasons(const SweepState& s) {
   print_reasons(s.refusals, "points refused");
   print_reasons(s.failures, "rows failed");
+  if (s.sweep.shards) print_missing(*s.sweep.shards);
 }
 
 }  // namespace tilescope::cli

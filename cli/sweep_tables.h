@@ -17,7 +17,10 @@ void print_best(const experiments::SweepState& state);
 // others.
 void print_escalation(const experiments::SweepState& state);
 
-// Why points were refused and operators failed, the most frequent reasons, to stderr.
+// Which shards are missing, and which have not all their rows, to stderr; nothing of a store of one shard alone.
+void print_missing(const experiments::StoredShards& shards);
+
+// Why points were refused and operators failed, the most frequent reasons, and which shards are missing, to stderr.
 void print_reasons(const experiments::SweepState& state);
 
 }  // namespace tilescope::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilescope merge: the stores of a sweep's shards into one.
+
+#include "experiments/store/merge.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/sweep_tables.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+struct Options {
+  std::string store;
+  std::vector<std::string> shards;
+  bool json = false;
+};
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto merged = experiments::merge(o.store, o.shards, diags);
+  if (!merged) return report(diags);
+  report_notes(diags);
+  if (o.json) {
+    base::Map out = {{"store", o.store, {}}};
+    base::Value rest = experiments::to_document(*merged);
+    base::append(out, std::move(*rest.get_if<base::Map>()));
+    print_json(std::move(out), diags);
+  } else {
+    const experiments::StoredShards& s = merged->shards;
+    fmt::print("{}: {}, {} of {} shards, {} of {} points; {} rows read, {} of them new, in {:.3g} s\n", o.store,
+               merged->title, s.here.size(), s.count, merged->points, s.points, merged->read, merged->added,
+               merged->seconds);
+  }
+  print_missing(merged->shards);
+  return merged->complete() ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("merge", "The stores of a sweep's shards into one");
+  command->add_option("OUT", o->store, "The store that they go into: made where it is not there")
+      ->required()
+      ->check(some_text());
+  command->add_option("SHARD", o->shards, "Stores of sweep --shard, or of merge")->required()->check(some_text());
+  add_json(*command, o->json);
+  command->callback([o, &status] { status = run(*o); });
+}
+
+}  // namespace tilescope::cli
