@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many rows a second `merge` takes from shards into a new store, and again into one that has them: 64 shards, a
-// chip for every ten rows, a program for every second one, columns as wide as those of a V100's rows.
+// chip for 17 rows, a program for four, columns as wide as those of a V100's rows.
 
 #include <filesystem>
 #include <stdexcept>
@@ -20,7 +20,7 @@ using namespace tilescope;
 using namespace tilescope::experiments;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShards = 64, kOperators = 10;
+constexpr std::size_t kShards = 64, kOperators = 17;
 
 StoredRow row_of(double us) {
   StoredRow r;
@@ -60,7 +60,7 @@ class ShardStores {
     for (std::size_t w = 0; w < kOperators; ++w)
       workloads.push_back({fmt::format("w{}", w), "matmul", 1, to->workload(fmt::format("operator {}", w))});
     std::vector<NewPoint> all;
-    const std::string wide(4000, 'c'), program(1200, 'p');  // bytes of a chip's document, and of a program's
+    const std::string wide(8000, 'c'), program(560, 'p');  // bytes of a chip's document, and of a program's
     for (std::size_t p = 0; p < points; ++p) {
       NewPoint& point = all.emplace_back();
       point.point.ordinal = shard + p * kShards;
@@ -74,7 +74,7 @@ class ShardStores {
       for (std::size_t w = 0; w < kOperators; ++w)
         to->add({*all[p].chip, *all[p].request, workloads[w].workload},
                 RowTexts(row_of(1.0 / 3 + static_cast<double>(p * w)),
-                         fmt::format("{} {} {} {}", program, shard, p, w / 2)));
+                         fmt::format("{} {} {} {}", program, shard, p, w / 4)));
     to->complete(id);
   }
 
@@ -96,6 +96,7 @@ BENCHMARK(MergeShards)
     ->ArgNames({"rows_a_shard", "new_store"})
     ->Args({5000, 1})
     ->Args({5000, 0})
+
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
