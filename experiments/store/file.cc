@@ -101,8 +101,7 @@ Handle open_for_queries(const std::string& path) {
     file->exec("PRAGMA query_only = 1");
     return file;
   } catch (const SQLite::Exception& e) {
-    constexpr int kBusy = 5;  // SQLITE_BUSY: a writer of a shard kept it for too long
-    if (e.getErrorCode() == kBusy || fs::exists(path + "-wal")) throw;
+    if (is_busy(e) || fs::exists(path + "-wal")) throw;
     return std::make_unique<SQLite::Database>(read_only_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
   }
 }
@@ -127,6 +126,11 @@ std::string read_only_uri(const std::string& path) {
   for (const char c : plain_name(path))
     out += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", c) : std::string(1, c);
   return out + "?immutable=1";
+}
+
+bool is_busy(const SQLite::Exception& e) {
+  constexpr int kBusy = 5;  // SQLITE_BUSY
+  return e.getErrorCode() == kBusy;
 }
 
 bool has_shards_table(SQLite::Database& file) { return pragma(file, "user_version") == kShardsSchema; }

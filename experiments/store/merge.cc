@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -147,7 +149,11 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
 // The ids of the shard's contents in the store.
 constexpr const char* kContents[] = {"chips", "workloads", "requests", "programs"};
 
-// Takes the parts one by one, each in one transaction, with SQL alone: no value of a row leaves SQLite.
+// SQLite attaches ten files at most where it is not built for more.
+constexpr std::size_t kAttached = 8;
+
+// Takes several parts in one transaction, with SQL alone: no value of a row leaves SQLite. A commit writes most pages
+// of the indices of hashes, whatever it adds: the fewer, the better.
 class Merger {
  public:
   Merger(Database& to, const std::string& title) : to_(to), title_(title) {
@@ -158,41 +164,54 @@ class Merger {
       to_.exec(fmt::format("CREATE TEMP TABLE {}_here (id INTEGER PRIMARY KEY, here INTEGER NOT NULL)", table));
   }
 
-  void take(const Part& p, Merged& merged) {
-    attach(p.path);
-    SQLite::Transaction all(to_);  // not IMMEDIATE, which would keep the shard's own sweep from writing too
-    check_unchanged(p);
-    for (const char* table : kContents) take_contents(table);
-    merged.read += static_cast<std::size_t>(to_.execAndGet("SELECT count(*) FROM shard.rows").getInt64());
-    merged.added += take_rows();
-    take_sweep();
+  void take(std::span<const Part> parts, Merged& merged) {
+    for (std::size_t i = 0; i < parts.size(); ++i) attach(parts[i].path, i);
+    SQLite::Transaction all(to_);  // not IMMEDIATE, which would keep the shards' own sweeps from writing too
+    for (std::size_t i = 0; i < parts.size(); ++i) take(parts[i], i, merged);
     all.commit();
-    to_.exec("DETACH shard");
+    for (std::size_t i = 0; i < parts.size(); ++i) to_.exec(fmt::format("DETACH shard{}", i));
   }
 
+  std::int64_t sweep() const { return here_; }
+
  private:
-  void attach(const std::string& path) {
+  void take(const Part& p, std::size_t number, Merged& merged) {
+    schema_ = fmt::format("shard{}.", number);
+    check_unchanged(p);
+    for (const char* table : kContents) take_contents(table);
+    merged.read += static_cast<std::size_t>(to_.execAndGet(of_shard("SELECT count(*) FROM shard.rows")).getInt64());
+    merged.added += take_rows();
+    take_sweep();
+  }
+
+  // A statement about the part that is taken, which it calls `shard`.
+  std::string of_shard(std::string sql) const {
+    constexpr std::string_view kShard = "shard.";
+    for (std::size_t at = 0; (at = sql.find(kShard, at)) != std::string::npos; at += schema_.size())
+      sql.replace(at, kShard.size(), schema_);
+    return sql;
+  }
+
+  void attach(const std::string& path, std::size_t number) {
     const auto try_to = [&](const std::string& name) {
-      Statement s(to_, "ATTACH ? AS shard");
+      Statement s(to_, fmt::format("ATTACH ? AS shard{}", number));
       s.bind(1, name);
       s.exec();
-      s.reset();
-      to_.execAndGet("SELECT count(*) FROM shard.sweeps");
+      to_.execAndGet(fmt::format("SELECT count(*) FROM shard{}.sweeps", number));
     };
     try {
       try_to(fs::absolute(path).string());
-    } catch (const SQLite::Exception&) {
-      to_.tryExec("DETACH shard");
+    } catch (const SQLite::Exception& e) {
+      if (is_busy(e)) throw;
+      to_.tryExec(fmt::format("DETACH shard{}", number));
       try_to(read_only_uri(path));
     }
   }
 
   // The file is read a second time: what it was taken for still holds.
   void check_unchanged(const Part& p) {
-    Statement s(
-        to_,
-        "SELECT t.id FROM shard.sweeps t JOIN shard.shards h ON h.sweep = t.id WHERE t.title = ? AND t.text = ? "
-        "AND h.plan = ? AND h.shards = ?");
+    Statement s(to_, of_shard("SELECT t.id FROM shard.sweeps t JOIN shard.shards h ON h.sweep = t.id WHERE t.title = ? "
+                              "AND t.text = ? AND h.plan = ? AND h.shards = ?"));
     s.bind(1, title_);
     s.bind(2, p.text);
     s.bind(3, p.shards.plan);
@@ -203,35 +222,35 @@ class Merger {
 
   void take_contents(const std::string& table) {
     const char* columns = table == "chips" ? "hash, name, document" : "hash, document";
-    to_.exec(fmt::format("INSERT OR IGNORE INTO main.{0} ({1}) SELECT {1} FROM shard.{0} ORDER BY id", table, columns));
+    to_.exec(of_shard(
+        fmt::format("INSERT OR IGNORE INTO main.{0} ({1}) SELECT {1} FROM shard.{0} ORDER BY id", table, columns)));
     to_.exec(fmt::format("DELETE FROM temp.{}_here", table));
     to_.exec(
-        fmt::format("INSERT INTO temp.{0}_here SELECT s.id, m.id FROM shard.{0} s CROSS JOIN main.{0} m "
-                    "ON m.hash = s.hash ORDER BY s.id",
-                    table));
+        of_shard(fmt::format("INSERT INTO temp.{0}_here SELECT s.id, m.id FROM shard.{0} s CROSS JOIN main.{0} m "
+                             "ON m.hash = s.hash ORDER BY s.id",
+                             table)));
   }
 
   std::size_t take_rows() {
-    return static_cast<std::size_t>(to_.exec(
+    return static_cast<std::size_t>(to_.exec(of_shard(
         "INSERT OR IGNORE INTO main.rows SELECT c.here, q.here, w.here, g.here, r.predicted_us, r.low_us, r.high_us, "
         "r.simulated_us, r.measured_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
         "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.error FROM shard.rows r "
         "CROSS JOIN temp.chips_here c ON c.id = r.chip CROSS JOIN temp.requests_here q ON q.id = r.request "
-        "CROSS JOIN temp.workloads_here w ON w.id = r.workload LEFT JOIN temp.programs_here g ON g.id = r.program"));
+        "CROSS JOIN temp.workloads_here w ON w.id = r.workload LEFT JOIN temp.programs_here g ON g.id = r.program")));
   }
 
   void take_sweep() {
-    Statement put(to_,
-                  "INSERT OR IGNORE INTO main.sweeps (title, file, text, fidelity, axes, escalation) "
-                  "SELECT title, file, text, fidelity, axes, escalation FROM shard.sweeps WHERE id = ?");
+    Statement put(to_, of_shard("INSERT OR IGNORE INTO main.sweeps (title, file, text, fidelity, axes, escalation) "
+                                "SELECT title, file, text, fidelity, axes, escalation FROM shard.sweeps WHERE id = ?"));
     put.bind(1, sweep_);
     put.exec();
     Statement find(to_, "SELECT id FROM main.sweeps WHERE title = ?");
     find.bind(1, title_);
     find.executeStep();
-    const std::int64_t here = find.getColumn(0).getInt64();
+    here_ = find.getColumn(0).getInt64();
     find.reset();
-    const auto copy = [&](const char* sql) { to_.exec(fmt::format(fmt::runtime(sql), here, sweep_)); };
+    const auto copy = [&](const char* sql) { to_.exec(of_shard(fmt::format(fmt::runtime(sql), here_, sweep_))); };
     copy(
         "INSERT OR IGNORE INTO main.sweep_workloads SELECT {}, s.ordinal, s.name, s.kind, s.weight, w.here "
         "FROM shard.sweep_workloads s JOIN temp.workloads_here w ON w.id = s.workload WHERE s.sweep = {}");
@@ -245,16 +264,12 @@ class Merger {
         "INSERT INTO main.shards SELECT {}, shard, shards, points, plan, 0, complete FROM shard.shards WHERE sweep = "
         "{} "
         "ON CONFLICT DO UPDATE SET complete = max(complete, excluded.complete)");
-    shown_ = here;
   }
 
- public:
-  std::int64_t sweep() const { return shown_; }
-
- private:
   Database& to_;
   std::string title_;
-  std::int64_t sweep_ = 0, shown_ = 0;  // numbers of the sweep in the shard's store, and in this one
+  std::string schema_;                 // of the part that is taken, with its dot
+  std::int64_t sweep_ = 0, here_ = 0;  // numbers of the sweep in the shard's store, and in this one
 };
 
 // A store that was not there before is written without a log beside its place, and takes it when it is whole.
@@ -340,7 +355,8 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
     out.title = parts.front().title;
     {
       Merger merger(*file, out.title);
-      for (const Part& p : parts) merger.take(p, out);
+      for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size())))
+        merger.take(left.first(std::min(kAttached, left.size())), out);
       out.shards = shards_of(*file, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
       points.bind(1, merger.sweep());

@@ -29,6 +29,9 @@ std::unique_ptr<SQLite::Database> open_to_write(const std::string& path, const s
 bool has_shards_table(SQLite::Database& file);
 void add_shards_table(SQLite::Database& file);
 
+// Another process kept the file for longer than this one waits.
+bool is_busy(const SQLite::Exception& e);
+
 // As SQLite is to open a file that lies where nothing may be written.
 std::string read_only_uri(const std::string& path);
 
