@@ -19,8 +19,8 @@ std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 std::int64_t registers_of_sums(const tile::StageProgram& p);
 std::int64_t registers_of_products(const tile::StageProgram& p, const Geometry& g);
 
-// What a program of these counts states for its compiler: the registers that it needs, and a tenth more where that costs
-// no resident block.
+// What a program of these counts states for its compiler: the registers that it needs, and a tenth more where that
+// costs no resident block.
 std::int64_t held_registers(const Counts& c, const Machine& m);
 
 // The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.

@@ -55,7 +55,8 @@ double instructions_beside(const tile::StageProgram& p, const Machine& m) {
     step += instructions_beside_copies(p, i, copy.requests, static_cast<double>(alone(p, m.engines).all_steps(p)), m);
   }
   const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
-  return step * static_cast<double>(alone(p, m.engines).all_steps(p)) + instructions_beside_stores(p, stores.per_warp, m);
+  return step * static_cast<double>(alone(p, m.engines).all_steps(p)) +
+         instructions_beside_stores(p, stores.per_warp, m);
 }
 
 class MachineCode : public testing::TestWithParam<std::pair<std::string, double>> {};
