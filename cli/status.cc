@@ -33,7 +33,7 @@ base::Map to_document(const Store& store, const std::vector<SweepState>& states,
                    {"sweeps", std::move(sweeps), {}}};
 }
 
-std::string state_of(const ShardProgress& s) {
+std::string task_of(const ShardProgress& s) {
   if (s.complete) return "done";
   if (s.process) return fmt::format("process {}", *s.process);
   return s.queued.empty() ? "-" : s.queued;
@@ -46,11 +46,11 @@ void print_shards(const ShardsProgress& p) {
   else
     fmt::print("{}: {} of {} shards done, {} begun; {} of {} points, {} rows\n", p.title, p.complete, p.count,
                p.shards.size(), p.points_done, p.points, p.rows_done);
-  Table table({{"shard", true}, {"points", true}, {"of", true}, {"rows", true}, {"of", true}, {"state"}});
+  Table table({{"shard", true}, {"points done", true}, {"rows done", true}, {"task"}});
   for (const ShardProgress& s : p.shards)
     if (!s.complete)
-      table.add({fmt::format("{}", s.index), fmt::format("{}", s.points_done), fmt::format("{}", s.points),
-                 fmt::format("{}", s.rows_done), fmt::format("{}", s.rows), state_of(s)});
+      table.add({fmt::format("{}", s.index), fmt::format("{} of {}", s.points_done, s.points),
+                 fmt::format("{} of {}", s.rows_done, s.rows), task_of(s)});
   if (p.complete < p.shards.size()) table.print();
   if (!p.waiting.empty()) fmt::print("not begun: {}\n", experiments::list_of(p.waiting));
   if (!p.queue) return;
