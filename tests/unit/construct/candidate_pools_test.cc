@@ -50,9 +50,9 @@ arch::ArchSpec any_neighbour(const std::string& name) {
 // Chips that come one after the other find what each finds alone, to the last bit.
 RC_GTEST_PROP(Pool, ChangesNoResult, ()) {
   const std::string name = tests::any_element<std::string>({std::begin(kChips), std::end(kChips)});
-  const expr::Expression e = tests::any_operator(200);
+  const expr::Expression e = tests::any_operator(96);
   CandidatePools pools(tests::any_of_range(0, 1) == 0 ? kPlenty : 1);
-  for (int chip = 0; chip < 3; ++chip) {
+  for (int chip = 0; chip < 2; ++chip) {
     const arch::ArchSpec a = any_neighbour(name);
     RC_ASSERT(texts_of(roller(e, a, 10, {}, &pools), a) == texts_of(roller(e, a, 10), a));
   }
@@ -61,7 +61,7 @@ RC_GTEST_PROP(Pool, ChangesNoResult, ()) {
 // A search that leaves out what a bound says finds what one finds that judges every candidate.
 RC_GTEST_PROP(Bounds, LeaveOutNothingThatIsKept, ()) {
   const tests::ChipWithCostModel chip(tests::any_element<std::string>({std::begin(kChips), std::end(kChips)}));
-  const expr::Expression e = tests::any_operator(400);
+  const expr::Expression e = tests::any_operator(200);
   const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 12));
   RC_ASSERT(texts_of(roller(e, chip.spec, keep), chip.spec) ==
             texts_of(roller(e, chip.spec, chip.cost_model(), keep), chip.spec));
