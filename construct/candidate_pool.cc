@@ -288,9 +288,11 @@ const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, std::size_t k
   const LayoutKnob of = layout_knobs()[knob];
   const std::int64_t asked = asks_for_cores(of) ? cores : 1;
   const auto [found, fresh] = others_.try_emplace({id, knob, asked});
-  if (fresh)
+  if (fresh) {
     for (StageProgram& p : of(candidates_[id].program, rules(given_.pads, asked)))
       found->second.push_back(add(std::move(p)));
+    listed_ += found->second.size();
+  }
   return found->second;
 }
 
@@ -298,11 +300,12 @@ const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits&
                                                              std::int64_t max_threads) {
   const auto [found, fresh] = sharing_.try_emplace({limits, cores, max_threads});
   if (!fresh) return found->second;
-  chip_.core.count = cores;
-  chip_.core.max_threads = max_threads;
+  arch::ArchSpec chip = geometry_;
+  chip.core.count = cores;
+  chip.core.max_threads = max_threads;
   for (const Seed& seed : seeds_)
     if (!seed.instruction && seed.unit == Extents(seed.space->axes.size(), 1))
-      for (StageProgram& p : sharing_programs(seed.space, limits, chip_)) found->second.push_back(add(std::move(p)));
+      for (StageProgram& p : sharing_programs(seed.space, limits, chip)) found->second.push_back(add(std::move(p)));
   return found->second;
 }
 
@@ -338,17 +341,20 @@ CandidatePool::Id CandidatePool::add(StageProgram p) {
 const model::Counts& CandidatePool::counts(Id id) {
   Candidate& c = candidates_[id];
   if (!c.counts) {
-    model::CountsRoom room;
-    c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, room, &known_);
+    model::CountsStorage storage;
+    c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, storage, &known_);
     arena_bytes_ += model::keep_in(*c.counts, arena_);
   }
   return *c.counts;
 }
 
 std::size_t CandidatePool::bytes() const {
-  // What is kept of a candidate beside itself: its classes, its place in the table, the lists that it stands in.
-  constexpr std::size_t kBeside = 512;
-  return candidates_.size() * (sizeof(Candidate) + kBeside) + arena_bytes_ + tile_bytes_;
+  // Nodes of tables and trees hold pointers beside their values: one and a hash, or three and a color.
+  constexpr std::size_t kInTable = 2 * sizeof(void*), kInTree = 4 * sizeof(void*);
+  const std::size_t hashed = by_hash_.size() + by_tiles_.size() + by_size_.size();
+  return candidates_.size() * sizeof(Candidate) + hashed * (sizeof(ByHash::value_type) + kInTable) +
+         others_.size() * (sizeof(decltype(others_)::value_type) + kInTree) + listed_ * sizeof(Id) + arena_bytes_ +
+         tile_bytes_;
 }
 
 }  // namespace tilescope::construct

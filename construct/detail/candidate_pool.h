@@ -82,6 +82,7 @@ class CandidatePool {
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
   std::vector<Id> unaligned(std::size_t seed, GrowthLimits limits);
 
+  // Of what grows with its candidates.
   std::size_t bytes() const;
   std::size_t candidates() const { return candidates_.size(); }
 
@@ -116,7 +117,7 @@ class CandidatePool {
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
   std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
-  std::size_t arena_bytes_ = 0, tile_bytes_ = 0;
+  std::size_t arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
 };
 
 }  // namespace tilescope::construct

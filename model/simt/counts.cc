@@ -45,19 +45,19 @@ double warps_that_share(const StageProgram& p, std::size_t i, const Geometry& g)
 
 class BlockCounter {
  public:
-  BlockCounter(const StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsRoom& room,
+  BlockCounter(const StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsStorage& storage,
                CachedCosts* known)
-      : p_(p), kernel_(kernel), g_(g), space_(*p.space), room_(room), known_(known) {}
+      : p_(p), kernel_(kernel), g_(g), space_(*p.space), storage_(storage), known_(known) {}
 
   Counts count() {
     count_kernel();
-    for (std::size_t i = 0; i < space_.inputs.size(); ++i) room_.inputs.push_back(count_input(i));
-    out_.inputs = {room_.inputs.begin(), room_.inputs.size()};
+    for (std::size_t i = 0; i < space_.inputs.size(); ++i) storage_.inputs.push_back(count_input(i));
+    out_.inputs = {storage_.inputs.begin(), storage_.inputs.size()};
     count_sharing();
     count_carrying();
     count_output();
-    add_flows(out_, kernel_, g_, room_.flows);
-    out_.flows = {room_.flows.begin(), room_.flows.size()};
+    add_flows(out_, kernel_, g_, storage_.flows);
+    out_.flows = {storage_.flows.begin(), storage_.flows.size()};
     out_.states_registers = p_.registers > 0;
     out_.registers_needed = registers_needed(p_, g_);
     out_.registers_of_products = registers_of_products(p_, g_);
@@ -223,16 +223,16 @@ class BlockCounter {
   const KernelStage& kernel_;
   const Geometry& g_;
   const tile::TileSpace& space_;
-  CountsRoom& room_;
+  CountsStorage& storage_;
   CachedCosts* known_;
   Counts out_;
 };
 
 }  // namespace
 
-Counts count(const StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsRoom& room,
+Counts count(const StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsStorage& storage,
              CachedCosts* known) {
-  return BlockCounter(p, kernel, g, room, known).count();
+  return BlockCounter(p, kernel, g, storage, known).count();
 }
 
 std::size_t keep_in(Counts& c, std::pmr::memory_resource& memory) {

@@ -117,16 +117,16 @@ struct Counts {
 };
 
 // Where counts of operands lie; it outlives the counts, or these are kept elsewhere.
-struct CountsRoom {
+struct CountsStorage {
   base::FixedVector<InputCounts, tile::kMaxOperands> inputs;
   base::FixedVector<Flow, tile::kMaxOperands> flows;
 };
 
 // `known` may remember what cached operands cost the scratchpad.
-Counts count(const tile::StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsRoom& room,
+Counts count(const tile::StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsStorage& storage,
              CachedCosts* known = nullptr);
 
-// Moves what lies in the counts' room to memory of the caller's, and returns how many bytes that takes.
+// Moves what the counts' storage holds to memory of the caller's, and returns how many bytes that takes.
 std::size_t keep_in(Counts& c, std::pmr::memory_resource& memory);
 
 }  // namespace tilescope::model

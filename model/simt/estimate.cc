@@ -55,7 +55,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
-// `stages`: room for their costs.
+// `stages`: memory for their costs.
 std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Machine& m, WarmCache* warm,
                                         std::span<StageCosts> stages) {
   const KernelTime kernel(counts, m, stages, 0, warm);
@@ -88,8 +88,8 @@ std::optional<Estimate> estimate_counts(const Counts& counts, const Machine& m, 
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
-  CountsRoom room;
-  return estimate_counts(count(p, alone(p, m.engines), m, room, known), m, warm);
+  CountsStorage storage;
+  return estimate_counts(count(p, alone(p, m.engines), m, storage, known), m, warm);
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
@@ -97,9 +97,9 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
   std::vector<StageProgram> own;
   for (std::size_t i = 0; i < group.stages.size(); ++i) own.push_back(tile::with_kept_rows(p, group, i));
   const std::vector<KernelStage> kernels = kernel_stages(p, group);
-  std::vector<CountsRoom> rooms(own.size());
+  std::vector<CountsStorage> storages(own.size());
   std::vector<Counts> counts;
-  for (std::size_t i = 0; i < own.size(); ++i) counts.push_back(count(own[i], kernels[i], m, rooms[i], known));
+  for (std::size_t i = 0; i < own.size(); ++i) counts.push_back(count(own[i], kernels[i], m, storages[i], known));
   std::vector<StageCosts> costs(counts.size());
   return estimate_kernel(counts, m, warm, costs);
 }
@@ -125,8 +125,8 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 
 std::optional<Estimate> estimate_stage_of(const StageProgram& p, const KernelStage& kernel, const Machine& m,
                                           CachedCosts* known) {
-  CountsRoom room;
-  return estimate_counts(count(p, kernel, m, room, known), m, nullptr);
+  CountsStorage storage;
+  return estimate_counts(count(p, kernel, m, storage, known), m, nullptr);
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,

@@ -63,12 +63,12 @@ BENCHMARK(EstimateStage)->Unit(benchmark::kMillisecond);
 
 // What a program does, and what that takes, one without the other.
 struct Counted {
-  std::deque<model::CountsRoom> rooms;
+  std::deque<model::CountsStorage> storages;
   std::vector<model::Counts> counts;
 
   explicit Counted(const Workload& w) {
     for (const tile::StageProgram& p : w.programs)
-      counts.push_back(model::count(p, model::alone(p, w.machine.engines), w.machine, rooms.emplace_back()));
+      counts.push_back(model::count(p, model::alone(p, w.machine.engines), w.machine, storages.emplace_back()));
   }
 };
 
@@ -76,8 +76,8 @@ void CountOnly(benchmark::State& state) {
   const Workload& w = workload();
   for (auto _ : state)
     for (const tile::StageProgram& p : w.programs) {
-      model::CountsRoom room;
-      benchmark::DoNotOptimize(model::count(p, model::alone(p, w.machine.engines), w.machine, room));
+      model::CountsStorage storage;
+      benchmark::DoNotOptimize(model::count(p, model::alone(p, w.machine.engines), w.machine, storage));
     }
   per_program(state);
 }

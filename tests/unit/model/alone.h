@@ -12,11 +12,11 @@ namespace tilescope::model {
 
 // The counts with what they lie in.
 struct OwnCounts {
-  OwnCounts(const tile::StageProgram& p, const Geometry& g) : counts(count(p, alone(p, g.engines), g, room)) {}
+  OwnCounts(const tile::StageProgram& p, const Geometry& g) : counts(count(p, alone(p, g.engines), g, storage)) {}
   OwnCounts(const OwnCounts&) = delete;
   OwnCounts& operator=(const OwnCounts&) = delete;
 
-  CountsRoom room;
+  CountsStorage storage;
   Counts counts;
 };
 
