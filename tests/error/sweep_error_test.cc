@@ -22,7 +22,7 @@ std::string answer_to(const std::string& file) {
   const std::string store = testing::TempDir() + "tilescope_sweep_errors_" + std::to_string(getpid()) + ".db";
   base::Diagnostics diags;
   EXPECT_FALSE(experiments::sweep(
-      {file, store, "test", 1}, [] { return true; }, [](const experiments::SweepProgress&) {}, diags));
+      {file, store, "test", 1}, [] { return false; }, [](const experiments::SweepProgress&) {}, diags));
   for (const char* end : {"", "-lock", "-wal", "-shm"}) fs::remove(store + end);
   std::string answer;
   for (const std::string& line : diags.formatted_errors()) answer += line + "\n";
