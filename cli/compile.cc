@@ -28,7 +28,7 @@ struct Options {
   std::string search = "roller", folder, print, bands;
   experiments::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
-  bool json = false, nvrtc = false, legend = false, pareto = false;
+  bool json = false, nvrtc = false, legend = false, pareto = false, stats = false;
 };
 
 // One program as a file of its own; says why where it cannot be written.
@@ -147,12 +147,13 @@ int run(const Options& o) {
     return report(diags);
   if (!o.print.empty()) return every ? kDone : kFailed;
   if (o.json)
-    print_json(experiments::to_document(*operators), diags);
+    print_json(experiments::to_document(*operators, o.stats), diags);
   else if (o.workload.is_suite())
     print_suite(*operators, published);
   else
     print_one(operators->front(), *a);
   if (o.nvrtc && !o.json) print_usage(*operators);
+  if (o.stats && !o.json) print_effort(*operators);
   if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
@@ -173,6 +174,8 @@ void add_compile(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_flag("--pareto", o->pareto,
                     "Keep the programs that no other beats both in time and in what they need of a core's memory");
+  command->add_flag("--stats", o->stats,
+                    "Also show what each construction cost, and by how much a program may beat the first one at most");
   add_jobs(*command, o->jobs);
   command
       ->add_option("-o,--output", o->folder,

@@ -214,6 +214,36 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   if (compared) print_errors(experiments::errors_by_kind(operators, *published));
 }
 
+void print_effort(const std::vector<CompiledOperator>& operators) {
+  Table table({{"operator"},
+               {"tiles", true},
+               {"judged", true},
+               {"bounded", true},
+               {"counted", true},
+               {"reused", true},
+               {"roofline", true},
+               {"gap", true}});
+  const auto add = [&](const std::string& id, const construct::SearchEffort& e) {
+    table.add({id, fmt::format("{}", e.tiles), fmt::format("{}", e.programs), fmt::format("{}", e.bounded),
+               fmt::format("{}", e.counted), fmt::format("{}", e.reused), time_text(e.least_us),
+               fmt::format("{:.1f} %", 100 * e.gap())});
+  };
+  construct::SearchEffort all;
+  std::size_t rows = 0;
+  for (const CompiledOperator& op : operators) {
+    if (!op.effort) continue;
+    add(op.id, *op.effort);
+    all += *op.effort;
+    ++rows;
+  }
+  if (rows > 1) add("all", all);
+  fmt::print("\n");
+  if (rows > 0)
+    table.print();
+  else
+    fmt::print("only --search roller counts what it does\n");
+}
+
 void print_usage(const std::vector<CompiledOperator>& operators) {
   Table table({{"operator"},
                {"#", true},

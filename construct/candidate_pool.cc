@@ -284,12 +284,11 @@ std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts)
   return found->second;
 }
 
-const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, std::size_t knob, std::int64_t cores) {
-  const LayoutKnob of = layout_knobs()[knob];
-  const std::int64_t asked = asks_for_cores(of) ? cores : 1;
+const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
+  const std::int64_t asked = asks_for_cores(knob) ? cores : 1;
   const auto [found, fresh] = others_.try_emplace({id, knob, asked});
   if (fresh) {
-    for (StageProgram& p : of(candidates_[id].program, rules(given_.pads, asked)))
+    for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, asked)))
       found->second.push_back(add(std::move(p)));
     listed_ += found->second.size();
   }
@@ -343,6 +342,7 @@ const model::Counts& CandidatePool::counts(Id id) {
   if (!c.counts) {
     model::CountsStorage storage;
     c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, storage, &known_);
+    ++counted_;
     arena_bytes_ += model::keep_in(*c.counts, arena_);
   }
   return *c.counts;

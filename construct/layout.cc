@@ -129,26 +129,6 @@ std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRu
   return out;
 }
 
-// Everything cached, nothing, or all but one.
-std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules& rules) {
-  const std::size_t inputs = p.space->inputs.size();
-  std::vector<StageProgram> out;
-  const auto add = [&](auto&& cached) {
-    StageProgram q = p;
-    for (std::size_t i = 0; i < inputs; ++i) q.operands[i] = {.cached = cached(i)};
-    if (!stages_anything(q)) q.num_stages = 1;
-    bool same = true;
-    for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].cached == p.operands[i].cached;
-    if (!same) out.push_back(apply_layout(std::move(q), rules));
-  };
-  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return out;
-  add([](std::size_t) { return true; });
-  add([](std::size_t) { return false; });
-  if (inputs > 1)
-    for (std::size_t direct = 0; direct < inputs; ++direct) add([&](std::size_t i) { return i != direct; });
-  return out;
-}
-
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
 // asynchronous copies several, else the next one in registers. Together they share the scratchpad, so that one
 // is no choice without the other.
@@ -186,6 +166,25 @@ std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& r
 }
 
 }  // namespace
+
+std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules& rules) {
+  const std::size_t inputs = p.space->inputs.size();
+  std::vector<StageProgram> out;
+  const auto add = [&](auto&& cached) {
+    StageProgram q = p;
+    for (std::size_t i = 0; i < inputs; ++i) q.operands[i] = {.cached = cached(i)};
+    if (!stages_anything(q)) q.num_stages = 1;
+    bool same = true;
+    for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].cached == p.operands[i].cached;
+    if (!same) out.push_back(apply_layout(std::move(q), rules));
+  };
+  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return out;
+  add([](std::size_t) { return true; });
+  add([](std::size_t) { return false; });
+  if (inputs > 1)
+    for (std::size_t direct = 0; direct < inputs; ++direct) add([&](std::size_t i) { return i != direct; });
+  return out;
+}
 
 std::vector<StageProgram> other_block_orders(const StageProgram& p, const LayoutRules& rules) {
   int long_axes = 0;

@@ -10,24 +10,32 @@
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
 #include "model/simt/registers.h"
+#include "model/simt/roofline.h"
 
 namespace tilescope::construct {
 namespace {
 
 using Id = CandidatePool::Id;
 
-constexpr std::size_t kLaidOut = 32;      // tiles that are worth trying other layouts on
-constexpr std::size_t kLaidOutAgain = 4;  // a second time
+constexpr std::size_t kLaidOut = 32;                   // tiles that are worth trying other layouts on
+constexpr std::size_t kStaged = 64, kLaidOutThen = 8;  // tiles whose staging is looked at first, and then all else
+constexpr std::size_t kLaidOutAgain = 4;               // a second time
+// However few are kept, a bound leaves out nothing that may come among so many: the first ones are the same then.
+constexpr std::size_t kLeastKept = 10;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The time of a candidate whose compiler is held to so many registers, where it is less than a limit; else any that is
-// no less.
-using Judge = std::function<double(const Candidate&, std::int64_t registers, double limit_us)>;
+// The time of a candidate whose compiler is held to so many registers; nothing where a bound says that it is no less
+// than a limit.
+using Judge = std::function<std::optional<double>(const Candidate&, std::int64_t registers, double limit_us)>;
+
+// What the rooflines of a stage's seeds say; nothing where a cost model is asked that they do not bound.
+using Rooflines = std::vector<model::Roofline>;
 
 struct Judged {
   Id id = 0;
   double us = kNever;
   std::int64_t registers = 0;
+  double least_us = 0;  // that any program of its tiles takes
 };
 
 // The least times of so many classes of programs, that of each class once.
@@ -62,12 +70,14 @@ class Least {
 
 class Ranking {
  public:
-  Ranking(const CandidatePool& pool, std::size_t keep) : pool_(pool), keep_(keep), tiles_(keep), sizes_(kLaidOut) {}
+  Ranking(const CandidatePool& pool, std::size_t keep) : pool_(pool), keep_(keep), tiles_(keep), sizes_(kStaged) {}
 
   Ranking empty(std::size_t keep) const { return {pool_, keep}; }
 
   // What takes no less cannot come among the best ones.
   double limit() const { return std::max(tiles_.limit(), sizes_.limit()); }
+  // What takes no less is not kept.
+  double kept_limit() const { return tiles_.limit(); }
   void add(const Judged& j) {
     judged_.push_back(j);
     tiles_.add(pool_[j.id].tiles, j.us);
@@ -110,31 +120,45 @@ class Ranking {
 class Construction {
  public:
   Construction(CandidatePool& pool, const arch::ArchSpec& a, const model::Machine& machine, const Restrictions& given,
-               const Judge& judge, std::size_t keep)
+               const Judge& judge, const Rooflines& rooflines, std::size_t keep)
       : pool_(pool),
         arch_(a),
         machine_(machine),
         given_(given),
         judge_(judge),
+        rooflines_(rooflines),
         keep_(keep),
         limits_(growth_limits(a)),
-        ranking_(pool, keep) {
+        ranking_(pool, std::max(keep, kLeastKept)) {
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
   }
 
   std::vector<Judged> best() {
     if (!holds_tensors()) return {};
+    const std::size_t counted = pool_.counted();
     for (std::size_t s = 0; s < pool_.seeds().size(); ++s) add_tiles(s);
     if (ranking_.best(1).empty() && given_.block.empty())
       for (std::size_t s = 0; s < pool_.seeds().size(); ++s)
-        for (const Id id : pool_.unaligned(s, limits_)) add(id, ranking_);
+        for (const Id id : pool_.unaligned(s, limits_)) add(id, 0, ranking_);
+    for (const Judged& j : ranking_.best_of_each_size(kLaidOut)) improve(j, ranking_);
+    // What is cached decides more than any other choice: a tile may be far behind until its operands are read directly.
+    for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(other_staging, j, ranking_);
     // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const std::size_t tiles : {kLaidOut, kLaidOutAgain})
+    for (const std::size_t tiles : {kLaidOutThen, kLaidOutAgain})
       for (const Judged& j : ranking_.best_of_each_size(tiles)) improve(j, ranking_);
     add_shared_reductions();
-    return ranking_.best(keep_);
+    effort_.counted = pool_.counted() - counted;
+    effort_.reused = asked_ - effort_.counted;
+    std::vector<Judged> kept = ranking_.best(keep_);
+    if (!kept.empty() && !rooflines_.empty()) {
+      effort_.best_us = kept.front().us;
+      effort_.least_us = least_of_all();
+    }
+    return kept;
   }
+
+  const SearchEffort& effort() const { return effort_; }
 
  private:
   // Every program of the stage has the same tensors.
@@ -152,12 +176,20 @@ class Construction {
     CandidatePool::Tiles& tiles = pool_.tiles(s, limits_);
     const TileRates rates =
         tile_rates(*seed.space, arch_, seed.instruction ? &arch_.compute[*seed.instruction] : nullptr);
+    effort_.tiles += tiles.all.size();
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t t = 0; t < tiles.all.size(); ++t) order.emplace_back(cost_of(tiles.all[t].work, rates), t);
     const auto add_best = [&](auto begin, auto end) {
       std::stable_sort(begin, end, [](const auto& a, const auto& b) { return a.first < b.first; });
       const auto n = std::min<std::ptrdiff_t>(end - begin, static_cast<std::ptrdiff_t>(seed.evaluated));
-      for (auto at = begin; at != begin + n; ++at) add_tile(pool_.laid_out(s, limits_, tiles.all[at->second]));
+      for (auto at = begin; at != begin + n; ++at) {
+        CandidatePool::Tile& tile = tiles.all[at->second];
+        const double least_us = rooflines_.empty() ? 0 : rooflines_[s].least_us(tile.work.instructions);
+        if (may_be_kept(least_us))
+          add_tile(pool_.laid_out(s, limits_, tile), least_us);
+        else
+          ++effort_.bounded;
+      }
     };
     // Both kinds are ranked among themselves, so that neither takes the other's place.
     const auto more = order.begin() + static_cast<std::ptrdiff_t>(tiles.strict);
@@ -166,9 +198,9 @@ class Construction {
   }
 
   // A tile by itself, and where its blocks leave cores idle with the reduction shared among as many as there are cores.
-  void add_tile(Id laid_out) {
+  void add_tile(Id laid_out, double least_us) {
     const Id id = fitting(laid_out);
-    add(id, ranking_);
+    add(id, least_us, ranking_);
     const tile::StageProgram& p = pool_[id].program;
     const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
     const std::int64_t blocks = p.blocks(), cores = arch_.core.count;
@@ -176,7 +208,7 @@ class Construction {
     std::int64_t parts = 2;
     while (parts * blocks < cores && parts < kMaxParts) parts *= 2;
     if (parts * p.block[*longest] <= p.space->axes[*longest].extent)
-      if (const std::optional<Id> split = pool_.split(id, parts)) add(*split, ranking_);
+      if (const std::optional<Id> split = pool_.split(id, parts)) add(*split, least_us, ranking_);
   }
 
   // Programs whose threads share a reduction are ranked among themselves first, so that they take no other tile's
@@ -184,7 +216,7 @@ class Construction {
   void add_shared_reductions() {
     if (!given_.block.empty()) return;
     Ranking sharing = ranking_.empty(kLaidOut);
-    for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, sharing);
+    for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, 0, sharing);
     for (const Judged& j : sharing.best_of_each_size(kLaidOutAgain)) improve(j, sharing);
     for (const Judged& j : sharing.best(kLaidOut)) ranking_.add(j);
   }
@@ -192,20 +224,39 @@ class Construction {
   // Takes one choice after the other to what is fastest while the others stay. A choice of the same tiles is kept where
   // it is faster; others are in any case.
   void improve(Judged at, Ranking& ranking) {
-    for (std::size_t knob = 0; knob < layout_knobs().size(); ++knob) {
-      for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
-        const Id id = fitting(other);
-        const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
-        const Judged j = judged(id, same_tiles ? at.us : std::max(at.us, ranking.limit()));
-        if (j.us < at.us || (j.us < kNever && !same_tiles)) ranking.add(j);
-        if (j.us < at.us) at = j;
-      }
-    }
+    for (const LayoutKnob knob : layout_knobs()) at = take(knob, at, ranking);
   }
 
-  void add(Id id, Ranking& ranking) {
-    if (const Judged j = judged(id, ranking.limit()); j.us < kNever) ranking.add(j);
+  // The fastest of what one choice could be, as it stands among them.
+  Judged take(LayoutKnob knob, Judged at, Ranking& ranking) {
+    if (!may_be_kept(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us) return at;
+    for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
+      const Id id = fitting(other);
+      const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
+      const Judged j = judged(id, at.least_us, same_tiles ? at.us : std::max(at.us, ranking.limit()));
+      if (j.us < at.us || (j.us < kNever && !same_tiles)) ranking.add(j);
+      if (j.us < at.us) at = j;
+    }
+    return at;
   }
+
+  void add(Id id, double least_us, Ranking& ranking) {
+    if (const Judged j = judged(id, least_us, ranking.limit()); j.us < kNever) ranking.add(j);
+  }
+
+  // What the stage's roofline allows any program.
+  double least_of_all() const {
+    double least = kNever;
+    for (std::size_t s = 0; s < rooflines_.size(); ++s) {
+      double iterations = 1;
+      for (const tile::TileAxis& axis : pool_.seeds()[s].space->axes) iterations *= static_cast<double>(axis.extent);
+      least = std::min(least, rooflines_[s].least_us(iterations));
+    }
+    return least;
+  }
+
+  // Whether a program that takes no less may come among the kept ones, and by more than the gap.
+  bool may_be_kept(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.kept_limit(); }
 
   // As tile::fits says of a program that does not state its registers yet.
   bool fits(const Candidate& c) const {
@@ -216,10 +267,11 @@ class Construction {
   Id fitting(Id id) { return fits(pool_[id]) ? id : pool_.with_plain_rows(id); }
 
   // Its time; never where it does not fit, the cost model cannot tell, or it takes no less than the limit.
-  Judged judged(Id id, double limit_us) const {
+  Judged judged(Id id, double least_us, double limit_us) {
     const Candidate& c = pool_[id];
-    Judged j{id, kNever, 0};
+    Judged j{id, kNever, 0, least_us};
     if (!fits(c)) return j;
+    ++asked_;
     const model::Counts& counts = pool_.counts(id);
     j.registers = model::held_registers(counts, machine_);
     // Where nothing is reduced, threads that keep less compute the same and spill nothing.
@@ -229,7 +281,10 @@ class Construction {
     // As tile::holds_registers.
     if (j.registers > arch::max_registers(arch_, c.threads)) return j;
     if (reduces && counts.registers_of_sums > j.registers) return j;
-    j.us = judge_(c, j.registers, limit_us);
+    ++effort_.programs;
+    const std::optional<double> us = judge_(c, j.registers, limit_us);
+    effort_.bounded += us ? 0 : 1;
+    if (us && *us < limit_us) j.us = *us;
     return j;
   }
 
@@ -238,10 +293,13 @@ class Construction {
   const model::Machine& machine_;
   const Restrictions& given_;
   const Judge& judge_;
+  const Rooflines& rooflines_;  // by seed
   std::size_t keep_;
   GrowthLimits limits_;
   std::int64_t scratchpad_bytes_ = 0;
   Ranking ranking_;
+  SearchEffort effort_;
+  std::size_t asked_ = 0;  // counts
 };
 
 // The candidate as a program of the chip, held to so many registers.
@@ -255,25 +313,30 @@ tile::StageProgram stated(const Candidate& c, std::int64_t registers, const arch
 }
 
 std::vector<Ranked> constructed(const expr::Expression& one_stage, const arch::ArchSpec& a,
-                                const model::Machine& machine, const Judge& judge, std::size_t keep,
-                                const Restrictions& given, CandidatePools* pools) {
+                                const model::Machine& machine, const Judge& judge, bool by_model, std::size_t keep,
+                                const Restrictions& given, CandidatePools* pools, SearchEffort* effort) {
   CandidatePools own(0);
   CandidatePool& pool = (pools != nullptr ? *pools : own).of(one_stage, a, given);
+  Rooflines rooflines;
+  if (by_model)
+    for (const Seed& seed : pool.seeds()) rooflines.emplace_back(*seed.space, seed.kernel, machine);
+  Construction construction(pool, a, machine, given, judge, rooflines, keep);
   std::vector<Ranked> out;
-  for (const Judged& j : Construction(pool, a, machine, given, judge, keep).best())
+  for (const Judged& j : construction.best())
     out.push_back({stated(pool[j.id], j.registers, a), base::Microseconds{j.us}});
+  if (effort != nullptr) *effort = construction.effort();
   return out;
 }
 
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
-                           const Restrictions& given, CandidatePools* pools) {
+                           const Restrictions& given, CandidatePools* pools, SearchEffort* effort) {
   const model::Machine machine = model::make_machine(a);
   const Judge by_model = [&](const Candidate& c, std::int64_t registers, double limit_us) {
-    return model::time_below(limit_us, *c.counts, registers, machine).value_or(kNever);
+    return model::time_unless_bound(limit_us, *c.counts, registers, machine);
   };
-  return constructed(one_stage, a, machine, by_model, keep, given, pools);
+  return constructed(one_stage, a, machine, by_model, true, keep, given, pools, effort);
 }
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
@@ -282,7 +345,7 @@ std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSp
   const Judge asked = [&](const Candidate& c, std::int64_t registers, double /*limit_us*/) {
     return cost_model(tile::program_of(a.name, stated(c, registers, a))).v;
   };
-  return constructed(one_stage, a, machine, asked, keep, given, nullptr);
+  return constructed(one_stage, a, machine, asked, false, keep, given, nullptr, nullptr);
 }
 
 }  // namespace tilescope::construct

@@ -10,15 +10,17 @@
 #include "construct/candidate_pools.h"
 #include "construct/cost_model.h"
 #include "construct/restrictions.h"
+#include "construct/search_effort.h"
 #include "expr/expression.h"
 
 namespace tilescope::construct {
 
 // The best `keep` programs of a single-stage expression on a chip, best first by the model, no two of the same tiles
 // and sharing. Deterministic. Empty only where no program fits the chip and the restrictions. Results do not depend on
-// `pools`, which callers give that ask for many chips.
+// `pools`, which callers give that ask for many chips. `effort`, where it is given, gets what the construction cost.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
-                           const Restrictions& restrictions = {}, CandidatePools* pools = nullptr);
+                           const Restrictions& restrictions = {}, CandidatePools* pools = nullptr,
+                           SearchEffort* effort = nullptr);
 
 // The same by another cost model.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,

@@ -3,19 +3,22 @@
 // What a search finds of one stage.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "construct/search_effort.h"
 #include "tile/program.h"
 
 namespace tilescope::targets {
 
 struct ConstructedStage {
-  tile::Nodes programs;                        // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
-  std::string why;                             // why there are none
+  tile::Nodes programs;                           // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;     // of roller-osdi22: epsilon, programs found
+  std::string why;                                // why there are none
+  std::optional<construct::SearchEffort> effort;  // of roller
 
   std::size_t count() const {
     return std::visit([](const auto& of) { return of.size(); }, programs);

@@ -72,11 +72,11 @@ class CandidatePool {
   Tiles& tiles(std::size_t seed, const GrowthLimits& limits);
   // A tile of a seed as a program.
   Id laid_out(std::size_t seed, const GrowthLimits& limits, Tile& tile);
-  // The program with its rows as they are, with its reduction in so many parts, and by one of layout_knobs(), of chips
-  // of so many cores.
+  // The program with its rows as they are, with its reduction in so many parts, and by one choice, of chips of so many
+  // cores.
   Id with_plain_rows(Id id);
   std::optional<Id> split(Id id, std::int64_t parts);
-  const std::vector<Id>& others(Id id, std::size_t knob, std::int64_t cores);
+  const std::vector<Id>& others(Id id, LayoutKnob knob, std::int64_t cores);
   // Programs whose threads share reductions, on such chips.
   const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
@@ -85,6 +85,7 @@ class CandidatePool {
   // Of what grows with its candidates.
   std::size_t bytes() const;
   std::size_t candidates() const { return candidates_.size(); }
+  std::size_t counted() const { return counted_; }  // of them
 
  private:
   Id add(tile::StageProgram p);
@@ -115,9 +116,9 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
-  std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_;
+  std::map<std::tuple<Id, LayoutKnob, std::int64_t>, std::vector<Id>> others_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
-  std::size_t arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
+  std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
 };
 
 }  // namespace tilescope::construct

@@ -54,6 +54,8 @@ tile::StageProgram apply_layout(tile::StageProgram p, const LayoutRules& rules);
 using LayoutKnob = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
 std::span<const LayoutKnob> layout_knobs();
 
+// What of the operands is cached: everything, nothing, or all but one.
+std::vector<tile::StageProgram> other_staging(const tile::StageProgram& p, const LayoutRules& rules);
 // Those of them that ask how many cores the chip has.
 std::vector<tile::StageProgram> other_block_orders(const tile::StageProgram& p, const LayoutRules& rules);
 std::vector<tile::StageProgram> other_splits(const tile::StageProgram& p, const LayoutRules& rules);

@@ -125,6 +125,7 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.operations = operations_of(op.expression);
   out.construct_ms = found.construct_ms;
   out.rounds = std::move(found.rounds);
+  out.effort = found.effort;
   out.error = configurations ? configurations->error : std::move(found.error);
   out.configurations = std::move(configurations);
   for (const tile::RProgram& p : found.programs) {
@@ -139,6 +140,14 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
       out.programs[r].core_bytes = constructor.core_bytes(found.programs[r]);
   if (!found.programs.empty()) first = std::move(found.programs.front());
   return out;
+}
+
+base::Value to_document(const construct::SearchEffort& e) {
+  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return base::Map{{"tiles", whole(e.tiles), {}},     {"programs", whole(e.programs), {}},
+                   {"bounded", whole(e.bounded), {}}, {"counted", whole(e.counted), {}},
+                   {"reused", whole(e.reused), {}},   {"best_us", e.best_us, {}},
+                   {"least_us", e.least_us, {}},      {"gap", e.gap(), {}}};
 }
 
 }  // namespace
@@ -188,7 +197,7 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
   return out;
 }
 
-base::Value to_document(const std::vector<CompiledOperator>& operators) {
+base::Value to_document(const std::vector<CompiledOperator>& operators, bool stats) {
   base::List rows;
   for (const CompiledOperator& op : operators) {
     base::List programs;
@@ -212,6 +221,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
       for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
       row.push_back({"rounds", std::move(rounds), {}});
     }
+    if (stats && op.effort) row.push_back({"search", to_document(*op.effort), {}});
     if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document, {}});
     row.push_back({"programs", std::move(programs), {}});
     if (!op.error.empty()) row.push_back({"error", op.error, {}});

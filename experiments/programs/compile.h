@@ -11,6 +11,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "construct/search_effort.h"
 #include "experiments/common/prediction.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/totals.h"
@@ -54,13 +55,14 @@ struct CompiledOperator {
   std::string id;
   std::string kind;
   base::Dtype dtype{};
-  std::int64_t count = 1;                        // how often it occurs in its suite
-  double operations = 0;                         // arithmetic ones of one occurrence
-  double construct_ms = 0;                       // CPU time of one thread: construction and ranking
-  std::vector<CompiledProgram> programs;         // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;    // of roller-osdi22: epsilon, programs found
-  std::string error;                             // why there are no programs
-  std::optional<Configurations> configurations;  // of welder-open, of all stages as one group
+  std::int64_t count = 1;                         // how often it occurs in its suite
+  double operations = 0;                          // arithmetic ones of one occurrence
+  double construct_ms = 0;                        // CPU time of one thread: construction and ranking
+  std::vector<CompiledProgram> programs;          // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;     // of roller-osdi22: epsilon, programs found
+  std::string error;                              // why there are no programs
+  std::optional<construct::SearchEffort> effort;  // of roller
+  std::optional<Configurations> configurations;   // of welder-open, of all stages as one group
 };
 
 // The one predicted to be fastest of the programs, of which there are some.
@@ -79,8 +81,9 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags);
 
-// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}.
-base::Value to_document(const std::vector<CompiledOperator>& operators);
+// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}; with `stats`
+// also what construction cost, and the gap that it leaves.
+base::Value to_document(const std::vector<CompiledOperator>& operators, bool stats = false);
 
 // Every program as a line of a batch (--batch): ID.RANK, in the group ID, with the operator's count.
 std::string batch_of(const std::vector<CompiledOperator>& operators);

@@ -146,6 +146,10 @@ std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, const 
     count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());
+    if (found.effort) {
+      if (!out.effort) out.effort.emplace();
+      *out.effort += *found.effort;
+    }
     if (found.why.empty() || !out.error.empty()) continue;
     out.error = (e.stages.size() > 1 ? fmt::format("node {}: ", s + 1) : "") + found.why;
   }

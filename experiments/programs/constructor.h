@@ -10,6 +10,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "construct/restrictions.h"
+#include "construct/search_effort.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/search.h"
 #include "expr/expression.h"
@@ -24,6 +25,8 @@ struct Constructed {
   std::vector<tile::RProgram> programs;        // best first; of roller-osdi22 in the order of discovery
   std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
   std::string error;                           // why there are none
+  // Of roller: of all stages, with those of what inlining makes of them.
+  std::optional<construct::SearchEffort> effort;
 };
 
 struct BestProgram {

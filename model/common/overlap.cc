@@ -78,9 +78,10 @@ void solve(std::span<const Round> rounds, std::span<double> cycles) {
   // Lanes of one vector end together where they have as many customers.
   boost::container::small_vector<std::size_t, 64> order(rounds.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rounds[a].customers != rounds[b].customers ? rounds[a].customers < rounds[b].customers : a < b;
-  });
+  if (rounds.size() > kLanes)
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rounds[a].customers != rounds[b].customers ? rounds[a].customers < rounds[b].customers : a < b;
+    });
   for (std::size_t first = 0; first < order.size(); first += kLanes) {
     const std::size_t lanes = std::min(kLanes, order.size() - first);
     std::array<Lanes, kMaxResources> demand{};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tilescope::model {
 namespace {
@@ -260,18 +261,18 @@ double CoreBusy::arithmetic_cycles(const Machine& m) const {
   return longest;
 }
 
-CoreBusy::Stations CoreBusy::stations(const Machine& m, double uneven) const {
-  const double units = std::max(issue_cycles, arithmetic_cycles(m)) * uneven;
-  if (m.core_cache_shared) return {units, scratchpad_cycles + core_cache_cycles, 0, link_cycles};
-  return {units, scratchpad_cycles, core_cache_cycles, link_cycles};
+Phase::Phase(const CoreBusy& busy, const Machine& m)
+    : even_{std::max(busy.issue_cycles, busy.arithmetic_cycles(m)), busy.scratchpad_cycles, busy.core_cache_cycles,
+            busy.link_cycles} {
+  if (m.core_cache_shared) even_[1] += std::exchange(even_[2], 0);
+  for (std::size_t p = 0; p < m.pipes; ++p)
+    if (m.accesses[p]) accesses_ = std::max(accesses_, busy.pipe_cycles[p]);
 }
 
-double CoreBusy::longest(const Machine& m, double uneven) const {
-  const Stations each = stations(m, uneven);
-  double cycles = *std::max_element(each.begin(), each.end());
-  for (std::size_t p = 0; p < m.pipes; ++p)
-    if (m.accesses[p]) cycles = std::max(cycles, pipe_cycles[p]);
-  return cycles;
+Phase::Stations Phase::stations(double uneven) const { return {even_[0] * uneven, even_[1], even_[2], even_[3]}; }
+
+double Phase::longest(double uneven) const {
+  return std::max({even_[0] * uneven, even_[1], even_[2], even_[3], accesses_});
 }
 
 CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {

@@ -79,7 +79,11 @@ double dram_time_us(const DeviceTraffic& t, const Machine& m) {
 
 CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m)
     : work_(work),
-      machine_(m),
+      load_(work.load, m),
+      compute_(work.compute, m),
+      step_(work.load + work.compute, m),
+      store_(work.store, m),
+      partitions_(static_cast<double>(m.partitions)),
       steps_(static_cast<double>(c.steps)),
       repeats_(static_cast<double>(c.repeats)),
       stages_(static_cast<int>(c.stages_held)) {
@@ -121,10 +125,7 @@ CoreTime::Planned CoreTime::plan(const Wave& w, Rounds& rounds) const {
 }
 
 double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds, std::span<const double> solved) const {
-  const auto cycles_of_round = [&](std::size_t r) {
-    const PlannedRound& round = rounds[r];
-    return std::max(std::max(solved[r], round.core), round.alone);
-  };
+  const auto cycles_of_round = [&](std::size_t r) { return std::max(solved[r], rounds.least[r]); };
   double all = 0;
   for (const Once& o : planned) {
     double cycles = 0;
@@ -141,8 +142,7 @@ double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds, std::sp
 
 CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds) const {
   const double uneven = unevenness(w.blocks);
-  const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
-  const double store = work_.store.longest(machine_, uneven);
+  const double load = load_.longest(uneven), compute = compute_.longest(uneven), store = store_.longest(uneven);
   // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
   // dependent results, and waits for what it reads itself.
   const double copy = load + staged_wait_cycles_;
@@ -155,9 +155,8 @@ CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double 
   // All steps under way, of all blocks and stages of their ring buffers, share the core's resources and queue for each
   // of them. One block's steps are used one after the other. Stores overlap the next wave's work; after the last wave
   // there is none.
-  const CoreBusy busy = work_.load + work_.compute;
-  const double core = busy.longest(machine_, uneven);
-  const CoreBusy::Stations stations = busy.stations(machine_, uneven);
+  const double core = step_.longest(uneven);
+  const Phase::Stations stations = step_.stations(uneven);
   const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
   const Shared& beside = w.last ? reads_ : everything_;
   static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
@@ -176,8 +175,9 @@ CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double 
     const double together = (visits - core) / apart;
     const int customers = static_cast<int>(w.blocks * apart) * stages;
     const double all_alone = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps_;
-    rounds.push_back({{demand, waiting - together, customers}, customers * core / apart, all_alone});
-    return rounds.size() - 1;
+    rounds.networks.push_back({demand, waiting - together, customers});
+    rounds.least.push_back(std::max(customers * core / apart, all_alone));
+    return rounds.least.size() - 1;
   };
   const auto step = [&](double alone_cycles) { return round(stages_ * alone_cycles, stages_); };
   Once out{.times = times, .use = use};
@@ -196,8 +196,8 @@ CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double 
 }
 
 double CoreTime::unevenness(double blocks) const {
-  const double warps = warps_ * blocks, partitions = static_cast<double>(machine_.partitions);
-  return std::ceil(warps / partitions) * partitions / warps;
+  const double warps = warps_ * blocks;
+  return std::ceil(warps / partitions_) * partitions_ / warps;
 }
 
 }  // namespace tilescope::model

@@ -108,7 +108,8 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
 
 std::optional<Estimate> estimate(const Counts& counts, const Machine& m) { return estimate_counts(counts, m, nullptr); }
 
-std::optional<double> time_below(double limit_us, const Counts& counts, std::int64_t registers, const Machine& m) {
+std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
+                                        const Machine& m) {
   StageCosts costs;
   const KernelTime kernel({&counts, 1}, m, {&costs, 1}, registers);
   if (!kernel.possible() || kernel.least_us() >= limit_us) return std::nullopt;
@@ -116,7 +117,7 @@ std::optional<double> time_below(double limit_us, const Counts& counts, std::int
   s.terms.resize(m.terms.size());
   add(s, kernel.first());
   if (const auto second = kernel.second()) add(s, *second);
-  return s.total_us < limit_us ? std::optional(s.total_us) : std::nullopt;
+  return s.total_us;
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {

@@ -26,9 +26,10 @@ namespace tilescope::model {
 // instruction for the stage's dtype.
 std::optional<Estimate> estimate(const Counts& counts, const Machine& m);
 
-// Its `total_us` alone, where that is less than a limit, its compiler held to so many registers (0: as the program
-// says); what no bound keeps below the limit takes the time of an estimate, the rest less.
-std::optional<double> time_below(double limit_us, const Counts& counts, std::int64_t registers, const Machine& m);
+// Its `total_us` alone, its compiler held to so many registers (0: as the program says). Nothing, and less work, where
+// the busiest resource alone takes no less than a limit.
+std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
+                                        const Machine& m);
 
 // The count and what it takes, one after the other. No state but what the caller may have it remember in
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.

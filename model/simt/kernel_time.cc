@@ -233,10 +233,8 @@ void add_cycles(const CoreTime& core, const WaveList& waves, std::span<double> c
   CoreTime::Rounds rounds;
   boost::container::small_vector<CoreTime::Planned, 24> planned;
   for (const Wave& w : waves) planned.push_back(core.plan(w, rounds));
-  boost::container::small_vector<Round, 48> networks;
-  for (const CoreTime::PlannedRound& r : rounds) networks.push_back(r.network);
-  boost::container::small_vector<double, 48> solved(rounds.size());
-  solve({networks.data(), networks.size()}, {solved.data(), solved.size()});
+  boost::container::small_vector<double, 48> solved(rounds.least.size());
+  solve({rounds.networks.data(), rounds.networks.size()}, {solved.data(), solved.size()});
   for (std::size_t w = 0; w < waves.size(); ++w)
     cycles[w] += core.cycles_of(planned[w], rounds, {solved.data(), solved.size()});
 }

@@ -115,7 +115,7 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;
-    found = construct::roller(stage, a, keep, restrictions, how.pools);
+    found = construct::roller(stage, a, keep, restrictions, how.pools, &out.effort.emplace());
   } else if (how.search == Search::kPartition) {
     out.why = "--search partition is for chips whose cores exchange";
   } else {

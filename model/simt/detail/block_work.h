@@ -30,14 +30,26 @@ struct CoreBusy {
   // Of the pipe for arithmetic that is busy longest.
   double arithmetic_cycles(const Machine& m) const;
 
-  // Of each station, where the busiest partition has `uneven` times its share of the warps. A cache that shares the
-  // scratchpad's memory shares its port.
-  using Stations = std::array<double, kCoreStations>;
-  Stations stations(const Machine& m, double uneven) const;
-  // Of the resource that is busy longest, pipes of accesses among them.
-  double longest(const Machine& m, double uneven) const;
   friend CoreBusy operator+(const CoreBusy& a, const CoreBusy& b);
   friend CoreBusy operator*(double times, const CoreBusy& b);
+};
+
+// What of that keeps a core's stations busy, and how long it is that at least. Core cycles.
+class Phase {
+ public:
+  Phase() = default;
+  // A cache that shares the scratchpad's memory shares its port.
+  Phase(const CoreBusy& busy, const Machine& m);
+
+  // Of each station, where the busiest partition has `uneven` times its share of the warps.
+  using Stations = std::array<double, kCoreStations>;
+  Stations stations(double uneven) const;
+  // Of the resource that is busy longest, pipes of accesses among them.
+  double longest(double uneven) const;
+
+ private:
+  Stations even_{};
+  double accesses_ = 0;  // the busiest pipe of these
 };
 
 // The work of one block, split where a block has to wait for itself.

@@ -33,13 +33,12 @@ class CoreTime {
  public:
   CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
-  // What a wave asks of the queueing network, so that many waves' questions are answered together; how long an answer
+  // What waves ask of the queueing network, so that many waves' questions are answered together; how long an answer
   // lasts at least: the busiest of a core's resources, and a round for which nothing else is there.
-  struct PlannedRound {
-    Round network;
-    double core = 0, alone = 0;
+  struct Rounds {
+    boost::container::small_vector<Round, 48> networks;
+    boost::container::small_vector<double, 48> least;
   };
-  using Rounds = boost::container::small_vector<PlannedRound, 48>;
   // A wave's rounds, as places among these: of its first step, and of any other. What it does several times it begins
   // anew each time; the wave is the first one only in the first of them, and the last one in the last.
   struct Once {
@@ -61,8 +60,8 @@ class CoreTime {
   using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
 
   const BlockWork& work_;
-  const Machine& machine_;
-  double steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1;
+  Phase load_, compute_, step_, store_;  // `step_`: load and compute
+  double partitions_, steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1;
   double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step
   double first_wait_cycles_ = 0;                            // by which it waits longer in the kernel's first one
   int stages_;

@@ -131,13 +131,13 @@ TEST(CoreBusy, LastsAsLongAsItsBusiestStation) {
   const arch::ArchSpec chip = tests::chip("k80");
   const Machine apart = make_machine(chip);
   CoreBusy busy{.issue_cycles = 10, .scratchpad_cycles = 6, .core_cache_cycles = 7, .link_cycles = 9};
-  EXPECT_EQ(busy.longest(shared, 1), 6 + 7);
-  EXPECT_EQ(busy.longest(apart, 1), 10);
-  EXPECT_EQ(busy.longest(shared, 2), 2 * 10);
+  EXPECT_EQ(Phase(busy, shared).longest(1), 6 + 7);
+  EXPECT_EQ(Phase(busy, apart).longest(1), 10);
+  EXPECT_EQ(Phase(busy, shared).longest(2), 2 * 10);
   busy.link_cycles = 30;
-  EXPECT_EQ(busy.longest(shared, 2), 30);
-  const CoreBusy::Stations twice = (busy + 1.0 * busy).stations(apart, 1);
-  EXPECT_EQ(twice, (CoreBusy::Stations{20, 12, 14, 60}));
+  EXPECT_EQ(Phase(busy, shared).longest(2), 30);
+  const Phase::Stations twice = Phase(busy + 1.0 * busy, apart).stations(1);
+  EXPECT_EQ(twice, (Phase::Stations{20, 12, 14, 60}));
 }
 
 // A block of four warps whose threads have one row sum each, by so many threads a row.

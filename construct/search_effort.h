@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a construction cost, and how far from the best program it may have ended.
+
+#include <cstddef>
+
+namespace tilescope::construct {
+
+// The share of a time at which search ends: what could gain no more is not tried.
+inline constexpr double kSearchGap = 0.002;
+
+// Of one stage, or summed over several.
+struct SearchEffort {
+  std::size_t tiles = 0;                // block tiles over register tiles that were grown
+  std::size_t programs = 0;             // that the model was asked about
+  std::size_t bounded = 0;              // tiles and programs of which a bound said that they cannot come among the kept
+  std::size_t counted = 0, reused = 0;  // counts that were made, and that were there
+  // Microseconds: the first program's, and the least that the stage's roofline allows any.
+  double best_us = 0, least_us = 0;
+
+  // By what share of its time the first program may be beaten, at most: 0.02 where it takes 2 % more than the roofline.
+  double gap() const { return best_us > 0 ? 1 - least_us / best_us : 0; }
+
+  SearchEffort& operator+=(const SearchEffort& more) {
+    tiles += more.tiles;
+    programs += more.programs;
+    bounded += more.bounded;
+    counted += more.counted;
+    reused += more.reused;
+    best_us += more.best_us;
+    least_us += more.least_us;
+    return *this;
+  }
+};
+
+}  // namespace tilescope::construct

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simt/roofline.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "model/simt/detail/core_time.h"
+#include "model/simt/detail/flows.h"
+#include "tile/microkernel/rules.h"
+
+namespace tilescope::model {
+namespace {
+
+std::optional<Arithmetic> arithmetic_of(const tile::TileSpace& space, const tile::MicroKernel& kernel,
+                                        const Machine& m) {
+  if (const tile::MatrixUnit* unit = tile::unit_of(kernel); unit != nullptr) return arithmetic_of(m, unit->instruction);
+  return arithmetic_of(m, space.expression.dtype, space.expression.accumulate);
+}
+
+// Bytes of DRAM, in its granules, that a stage touches of an operand, wherever its tiles start.
+double touched_bytes(const tile::TileSpace& space, std::size_t i, const Machine& m) {
+  tile::Extents all;
+  for (const tile::TileAxis& a : space.axes) all.push_back(a.extent);
+  const tile::Operand& o = space.operand(i);
+  const auto element = static_cast<double>(o.element.n);
+  const std::int64_t granule = std::max(std::min(m.sector_bytes, m.load_sector_bytes), m.dram_granule_bytes);
+  constexpr std::int64_t kAtZero = 0;
+  return std::min({static_cast<double>(o.elements) * element, tile::touched_elements(o, all) * element,
+                   dram_bytes_under(o, all, kAtZero, granule)});
+}
+
+// Each iteration's own instructions, of the pipe that they hold longest.
+double cycles_per_iteration(const tile::TileSpace& space, const Arithmetic& arithmetic, const Machine& m) {
+  const bool wide = space.expression.accumulate == base::Dtype::kF64;
+  const PipeUse& functions = m.special.any && !wide ? m.special : arithmetic.use;
+  CoreBusy busy;
+  busy.execute(arithmetic.use, space.macs_per_iteration + space.other_flops_per_iteration);
+  busy.execute(functions, space.special_per_iteration);
+  return busy.arithmetic_cycles(m);
+}
+
+}  // namespace
+
+Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel, const Machine& m)
+    : launch_us_(m.launch_us) {
+  DeviceTraffic t;
+  for (std::size_t i = 0; i < space.inputs.size(); ++i) t.dram.read += touched_bytes(space, i, m);
+  t.dram.written = touched_bytes(space, space.inputs.size(), m);
+  t.distinct = t.dram;
+  memory_us_ = dram_time_us(t, m);
+  if (const std::optional<Arithmetic> arithmetic = arithmetic_of(space, kernel, m))
+    us_per_iteration_ = cycles_per_iteration(space, *arithmetic, m) / static_cast<double>(m.cores) / m.clock_hz * 1e6;
+}
+
+double Roofline::least_us(double iterations) const {
+  return launch_us_ + std::max(memory_us_, iterations * us_per_iteration_);
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// No program takes less than its stage's roofline.
+
+#include "model/simt/roofline.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/integer.h"
+#include "model/simt/estimate.h"
+#include "tests/support/build.h"
+#include "tests/support/random_chip.h"
+#include "tests/support/random_program.h"
+
+namespace tilescope::model {
+namespace {
+
+// That its blocks compute, those beyond the stage's ranges among them.
+double iterations_of(const tile::StageProgram& p) {
+  double all = 1;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+    const std::int64_t n = p.space->axes[a].extent;
+    all *= static_cast<double>(a < p.space->spatial ? base::ceil_div(n, p.block[a]) * p.block[a] : n);
+  }
+  return all;
+}
+
+RC_GTEST_PROP(Bounds, NoProgramIsBelowItsRoofline, ()) {
+  const arch::ArchSpec chip =
+      tests::any_neighbour(tests::any_element<std::string>({"v100", "a100", "h200", "mi50", "tilescope_one"}));
+  const Machine m = make_machine(chip);
+  const expr::Expression e = tests::any_operator(200);
+  for (int n = 0; n < 20; ++n) {
+    const tile::StageProgram p = tests::any_program(e, 1024);
+    const auto time = estimate_stage(p, m);
+    if (!time) continue;
+    const double least = Roofline(*p.space, p.micro_kernel, m).least_us(iterations_of(p));
+    RC_ASSERT(least <= time->total_us * (1 + 1e-9));
+    RC_ASSERT(least > m.launch_us);
+  }
+}
+
+double least_beside_launch(const char* text, const char* sizes, double iterations) {
+  const Machine m = make_machine(tests::chip("v100"));
+  const expr::Expression e = tests::expression(text, sizes);
+  return Roofline(*tile::make_space(e, tile::contiguous_collapse(e)), tile::Fma{}, m).least_us(iterations) -
+         m.launch_us;
+}
+
+// A large product takes what 64 multiply-adds a cycle and core take, a copy what its bytes do.
+TEST(Roofline, IsArithmeticOrBytes) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const double macs = 4096.0 * 4096 * 4096;
+  const double macs_us = macs / (64.0 * static_cast<double>(v100.core.count) * static_cast<double>(v100.clock.n)) * 1e6;
+  const double product = least_beside_launch("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096", macs);
+  EXPECT_GE(product, macs_us);
+  EXPECT_LE(product, 1.2 * macs_us) << "a calibrated ratio of the peak";
+  const double elements = 1 << 26, bytes_us = 2 * 4 * elements / 900e9 * 1e6;
+  const double copy = least_beside_launch("O[i] = I[i]", "i=67108864", elements);
+  EXPECT_GE(copy, 0.95 * bytes_us);
+  EXPECT_LE(copy, 1.3 * bytes_us) << "a calibrated ratio of the peak";
+}
+
+}  // namespace
+}  // namespace tilescope::model
