@@ -13,9 +13,9 @@ CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const tile::Operand& o = p.space->operand(operand);
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
   // Pieces are written alike whether they pass through registers or not.
-  const WarpAccess write = std::visit([&](const auto& entry) { return cached_write(entry, p, operand, warp); },
-                                      tile::transfer_of(p, operand, arch::CoreSpec{}));
-  const std::int64_t written_bytes = write.bytes * static_cast<std::int64_t>(write.offset.size());
+  const AccessPattern write = std::visit([&](const auto& entry) { return cached_write(entry, p, operand, warp); },
+                                         tile::transfer_of(p, operand, arch::CoreSpec{}));
+  const std::int64_t written_bytes = write.bytes() * write.lanes();
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block) * o.element.n) / static_cast<double>(written_bytes);
   const CachedRead read =

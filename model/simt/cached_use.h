@@ -12,7 +12,7 @@
 namespace tilescope::model {
 
 struct CachedUse {
-  WarpAccess write, read;
+  AccessPattern write, read;
   double writes = 0;  // instructions that copy the tile into the scratchpad
   double reads = 0;   // accesses with which threads read their elements, in every iteration of the reduction
   // Those that are left where equal ones are made once; none where the instruction that multiplies reads for itself.

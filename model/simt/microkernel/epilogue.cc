@@ -36,11 +36,12 @@ std::int64_t fragment_registers(const tile::Epilogue& /*kernel*/, const StagePro
   return registers_for(p, fragment_of(p, operand), p.space->inputs[operand].element);
 }
 
-std::optional<WarpAccess> result_store(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t warp) {
+std::optional<AccessPattern> result_store(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t warp) {
   return std::visit([&](const auto& holder) { return result_store(holder, p, warp); }, kernel.holder);
 }
 
-WarpAccess result_places(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern result_places(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t vector,
+                            std::int64_t warp) {
   return std::visit([&](const auto& holder) { return result_places(holder, p, vector, warp); }, kernel.holder);
 }
 
