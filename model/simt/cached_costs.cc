@@ -14,10 +14,17 @@ CachedAccess cached_access(const AccessPattern& access, double accesses, double 
   return {port.use, port.served_passes, static_cast<double>(access.lanes()), accesses, instructions};
 }
 
-CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g, AccessTable* known) {
-  const CachedUse use = cached_use(p, operand, g.warp, g.max_access());
+namespace {
+
+CachedCost cost_of(const CachedUse& use, const Geometry& g, AccessTable* known) {
   return {cached_access(use.write, use.writes, use.writes, g, known),
           cached_access(use.read, use.reads, use.read_instructions, g, known)};
+}
+
+}  // namespace
+
+CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g) {
+  return cost_of(cached_use(p, operand, g.warp, g.max_access()), g, nullptr);
 }
 
 double cycles_of_access(const CachedAccess& access, const Machine& m) {
@@ -50,18 +57,19 @@ void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
 std::size_t CachedCosts::use_of(const tile::StageProgram& p, std::size_t operand) {
   read_words(p, operand);
   const auto [use, fresh] = uses_.number_of(asked_);
-  if (fresh) first_.push_back(0);
+  if (fresh) use_.push_back({step_reads(p, operand), 0});
   return use;
 }
 
 const CachedCost& CachedCosts::of(std::size_t use, const tile::StageProgram& p, std::size_t operand) {
   const tile::OperandPlan& plan = p.operands[operand];
-  for (std::uint32_t n = first_[use]; n != 0; n = placed_[n - 1].next) {
+  for (std::uint32_t n = use_[use].first; n != 0; n = placed_[n - 1].next) {
     const Placed& placed = placed_[n - 1];
     if (placed.plan == plan) return placed.cost;
   }
-  placed_.push_back({plan, cached_cost(p, operand, geometry_, &accesses_), first_[use]});
-  first_[use] = static_cast<std::uint32_t>(placed_.size());
+  const CachedUse of_plan = cached_use(p, operand, geometry_.warp, geometry_.max_access(), use_[use].reads);
+  placed_.push_back({plan, cost_of(of_plan, geometry_, &accesses_), use_[use].first});
+  use_[use].first = static_cast<std::uint32_t>(placed_.size());
   return placed_.back().cost;
 }
 

@@ -29,8 +29,7 @@ struct CachedCost {
 // `known` may remember what patterns cost; it is of the same geometry.
 CachedAccess cached_access(const AccessPattern& access, double accesses, double instructions, const Geometry& g,
                            AccessTable* known = nullptr);
-CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g,
-                       AccessTable* known = nullptr);
+CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g);
 // Cycles of the scratchpad's port for one such instruction.
 double cycles_of_access(const CachedAccess& access, const Machine& m);
 
@@ -53,6 +52,10 @@ class CachedCosts {
   const CachedCost& of(const tile::StageProgram& p, std::size_t operand) { return of(use_of(p, operand), p, operand); }
 
  private:
+  struct Use {
+    StepReads reads;
+    std::uint32_t first = 0;  // of its placements: their numbers from one on
+  };
   struct Placed {
     tile::OperandPlan plan;
     CachedCost cost;
@@ -65,7 +68,7 @@ class CachedCosts {
   AccessTable accesses_;
   std::vector<std::int64_t> asked_;  // words of the question
   WordTable uses_;
-  std::vector<std::uint32_t> first_;  // placement of each use: their numbers from one on
+  std::vector<Use> use_;  // by number
   std::vector<Placed> placed_;
 };
 

@@ -60,9 +60,10 @@ class BlockCounter {
     add_flows(out_, kernel_, g_, {asked_.begin(), asked_.size()}, table(), storage_.flows);
     out_.flows = {storage_.flows.begin(), storage_.flows.size()};
     out_.states_registers = p_.registers > 0;
-    out_.registers_needed = registers_needed(p_, g_);
-    out_.registers_of_products = registers_of_products(p_, g_);
-    out_.registers_of_sums = registers_of_sums(p_);
+    const Registers registers = registers_of(p_, g_);
+    out_.registers_needed = registers.needed;
+    out_.registers_of_products = registers.of_products;
+    out_.registers_of_sums = registers.of_sums;
     return std::move(out_);
   }
 

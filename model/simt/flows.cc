@@ -78,17 +78,18 @@ double runs_under(const Operand& o, const Extents& tile, const tile::Runs& runs)
 }
 
 // Bytes of the lines of the core's cache under a tile of an operand.
-double line_bytes_of(const StageProgram& p, const Geometry& g, const Operand& o, const Extents& tile) {
+double line_bytes_of(const Geometry& g, const Operand& o, const Extents& tile, std::int64_t start_multiple) {
   const tile::Runs runs = tile::runs_of(o, tile);
-  return static_cast<double>(runs.count) * run_bytes_of(o, runs, start_multiple_of_runs(p, o), g.line_bytes);
+  return static_cast<double>(runs.count) * run_bytes_of(o, runs, start_multiple, g.line_bytes);
 }
 
 // Bytes that the lines of a block's direct reads of one step take up in its core's cache.
-double lines_of_direct_reads(const Counts& c, const Geometry& g) {
+double lines_of_direct_reads(const Counts& c, const Geometry& g,
+                             const base::FixedVector<Flow, tile::kMaxOperands>& flows) {
   double bytes = 0;
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     if (c.inputs[i].comes == InputCounts::Comes::kDirect)
-      bytes += line_bytes_of(*c.program, g, c.program->space->inputs[i], c.program->block);
+      bytes += line_bytes_of(g, c.program->space->inputs[i], c.program->block, flows[i].start_multiple);
   return bytes;
 }
 
@@ -173,12 +174,14 @@ void add_loops(Flow& f, const StageProgram& p, const Geometry& g, std::size_t i)
   for (std::size_t loops = 1; loops <= p.reduction_order.size(); ++loops) {
     const Stretch s = stretch_of(p, loops);
     Flow::Loops of;
-    for (const Operand& input : p.space->inputs) of.lines_bytes += line_bytes_of(p, g, input, s.together);
+    for (const Operand& input : p.space->inputs)
+      of.lines_bytes += line_bytes_of(g, input, s.together, start_multiple_of_runs(p, input));
     const tile::Runs runs = tile::runs_of(o, s.tile);
     of.step_bytes =
         static_cast<double>(runs.count) * run_bytes_of(o, runs, f.start_multiple, sector_of(p, g, i)) / s.steps;
     for (std::size_t a = 0; a < s.longer.size(); ++a)
-      if (o.uses(static_cast<int>(a))) of.step_bytes *= s.longer[a];  // the share inside takes off what was cut
+      if (s.longer[a] != 1 && o.uses(static_cast<int>(a)))
+        of.step_bytes *= s.longer[a];  // the share inside takes off what was cut
     f.loops.push_back(of);
   }
 }
@@ -297,7 +300,7 @@ void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g, std::spa
     const bool stays = i == inputs ? kernel.stays() : kernel.inside(i);
     flows.push_back(stays ? Flow{} : flow_of(c, g, i, shares, asked[i], known, c.output));
   }
-  if (g.has_core_cache) c.direct_lines_bytes = lines_of_direct_reads(c, g);
+  if (g.has_core_cache) c.direct_lines_bytes = lines_of_direct_reads(c, g, flows);
 }
 
 }  // namespace tilescope::model

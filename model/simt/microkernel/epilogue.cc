@@ -8,7 +8,7 @@ namespace tilescope::model {
 using tile::StageProgram;
 
 CachedRead cached_read(const tile::Epilogue& /*kernel*/, const StageProgram& /*p*/, std::size_t /*operand*/,
-                       std::int64_t /*warp*/, base::Bytes /*max_access*/) {
+                       std::int64_t /*warp*/, base::Bytes /*max_access*/, const StepReads& /*reads*/) {
   return {};
 }
 

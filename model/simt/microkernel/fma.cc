@@ -120,14 +120,6 @@ double different_elements(const StageProgram& p, const tile::Operand& o, const t
   return std::min(by_dims, by_points);
 }
 
-// Elements of an operand that a thread reads in one step: what the taps of one body share is read once.
-double elements_read_in_step(const StageProgram& p, std::size_t operand) {
-  const UnrolledReduction body = unrolled_reduction(p);
-  const double bodies = p.reduction_tiles_per_step() / body.iterations;
-  return std::min(different_elements(p, p.space->inputs[operand], body.extents) * bodies,
-                  tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
-}
-
 }  // namespace
 
 UnrolledReduction unrolled_reduction(const StageProgram& p) {
@@ -146,15 +138,18 @@ UnrolledReduction unrolled_reduction(const StageProgram& p) {
   return body;
 }
 
+StepReads step_reads(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  const UnrolledReduction body = unrolled_reduction(p);
+  const double tiles = p.reduction_tiles_per_step(), elements = tile::fragment_elements(p, operand) * tiles;
+  const double different = different_elements(p, p.space->inputs[operand], body.extents) * (tiles / body.iterations);
+  return {elements, std::min(different, elements) / elements};
+}
+
 CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access) {
+                       base::Bytes max_access, const StepReads& reads) {
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
-  const double elements = tile::fragment_elements(p, operand) * p.reduction_tiles_per_step();
-  CachedRead read;
-  read.access = scratchpad_read(p, operand, vector, warp);
-  read.accesses = elements / static_cast<double>(vector * p.lanes());
-  read.left = elements_read_in_step(p, operand) / elements;
-  return read;
+  return {scratchpad_read(p, operand, vector, warp), reads.elements / static_cast<double>(vector * p.lanes()),
+          reads.left};
 }
 
 RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {

@@ -62,7 +62,7 @@ double fragments_of(const tile::MatrixUnit& u, const StageProgram& p, std::size_
 
 // Of the first warp that has part in the instruction.
 CachedRead cached_read(const tile::Mma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access) {
+                       base::Bytes max_access, const StepReads& /*reads*/) {
   const arch::FragmentMap& map = tile::fragment_map(kernel.unit, operand);
   const tile::FragmentRead read = tile::fragment_read(p, operand, max_access);
   const TilePlaces places(kernel.unit, p, operand);

@@ -12,7 +12,7 @@ using tile::StageProgram;
 
 // A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
 CachedRead cached_read(const tile::Wgmma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes /*max_access*/) {
+                       base::Bytes /*max_access*/, const StepReads& /*reads*/) {
   const tile::MatrixUnit& u = kernel.unit;
   const std::int64_t together = tile::fragments_together(p);
   double instructions = p.reduction_tiles_per_step() / static_cast<double>(u.m * u.n * together);

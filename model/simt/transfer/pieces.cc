@@ -62,12 +62,18 @@ std::optional<AccessPattern> pieces_in_loops(FirstPieces /*pieces*/, std::int64_
   return std::nullopt;
 }
 
+std::int64_t row_length(const StageProgram& /*p*/, std::size_t /*operand*/, const RowPlaces& place) {
+  return place.length;
+}
+std::int64_t row_length(const StageProgram& p, std::size_t operand, const CorePlaces& /*place*/) {
+  return row_places(p, operand).length;
+}
+
 // The first pieces where an element lies as `place` says of its row and column.
 template <class Place>
 AccessPattern pieces_at(const StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element,
                         const Place& place) {
-  const tile::TileShape shape = tile::data_tile(p.space->operand(operand), p.block);
-  const std::int64_t length = shape.empty() ? 1 : shape.back();
+  const std::int64_t length = row_length(p, operand, place);
   const FirstPieces pieces = first_pieces(p, operand, warp);
   WarpAccess access;
   access.bytes = p.operands[operand].vector * element.n;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/simt/cached_use.h"
 #include "model/simt/machine.h"
 #include "model/simt/warp_access.h"
 #include "tile/microkernel/rules.h"
@@ -30,19 +31,29 @@ struct CachedRead {
   bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
 };
 
+StepReads step_reads(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+inline StepReads step_reads(const auto& /*other*/, const tile::StageProgram& /*p*/, std::size_t /*operand*/) {
+  return {};
+}
+
 // `max_access` bounds what one thread reads at a time. Ignores: where a warp's tile begins, which shifts all lanes
 // alike, and what further elements of a lane do to the banks.
 CachedRead cached_read(const tile::Fma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // As tile/microkernel/mma.h says: rows that lanes name, or every lane's own elements.
 CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
 CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // An epilogue caches nothing.
 CachedRead cached_read(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
+template <class Kernel>
+CachedRead cached_read(const Kernel& kernel, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access) {
+  return cached_read(kernel, p, operand, warp, max_access, step_reads(kernel, p, operand));
+}
 
 // Where the element of a row and column of a cached tile lies, in elements from the tile's beginning: row by row, or in
 // core matrices.
