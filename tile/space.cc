@@ -35,6 +35,10 @@ using expr::Term;
 std::int64_t extent_under(const TileDim& d, const Extents& tile) {
   if (d.whole) return d.extent;
   std::int64_t n = 1 + d.spread;
+  if (d.terms.size() == 1) {  // nearly always: no loop is begun
+    const Term& t = d.terms.front();
+    return n + (tile[static_cast<std::size_t>(t.axis)] - 1) * std::abs(t.coefficient);
+  }
   for (const Term& t : d.terms) n += (tile[static_cast<std::size_t>(t.axis)] - 1) * std::abs(t.coefficient);
   return n;
 }

@@ -90,6 +90,16 @@ struct Covered {
   std::int64_t first;
 };
 
+// Of lanes that leave no gap of a unit between them, in any order of their loops, none of which runs backwards.
+std::optional<std::int64_t> length_without_gaps(const AccessPattern& access, std::int64_t unit) {
+  std::int64_t length = access.bytes();
+  for (const LaneLoop& l : access.loops()) {
+    if (l.apart < 0 || l.apart > std::max(length, unit)) return std::nullopt;
+    length += (l.times - 1) * l.apart;
+  }
+  return length;
+}
+
 // Of `n` runs of `length` different neighbouring words, `apart` words from one to the next: the most that any one bank
 // gives; nothing where it has to be counted.
 std::optional<std::int64_t> worst_of_runs(std::int64_t length, std::int64_t n, std::int64_t apart, std::int64_t banks) {
@@ -225,6 +235,8 @@ BankUse bank_use(const AccessPattern& access, std::int64_t banks, std::int64_t b
 std::optional<std::int64_t> granules_of_strides(const AccessPattern& access, std::int64_t granule) {
   if (!access.in_strides()) return std::nullopt;
   const Divisor size(granule);
+  if (const auto length = length_without_gaps(access, granule))
+    return size.quotient(size.rest(access.first()) + *length - 1) + 1;
   Covered in(access.loops(), access.first());
   const std::int64_t run = in.join(access.bytes(), granule), from = size.rest(in.first);
   // Loops around one another, each of whose turns begins behind the end of the one before it.

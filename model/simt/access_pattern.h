@@ -37,7 +37,8 @@ struct RowTurn {
 
 class AccessPattern {
  public:
-  AccessPattern() = default;
+  // Written out: a default would clear the room for lanes that are not listed.
+  AccessPattern() : AccessPattern(0, 0) {}
   // Lanes that all lie at `first`, until loops move them apart.
   AccessPattern(std::int64_t bytes, std::int64_t lanes, std::int64_t first = 0)
       : bytes_(bytes), lanes_(lanes), first_(first) {}

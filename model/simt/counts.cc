@@ -51,7 +51,7 @@ class BlockCounter {
 
   Counts count() {
     count_kernel();
-    asked_.resize(space_.operand_count());
+    asked_.resize(space_.operand_count(), boost::container::default_init);
     for (std::size_t i = 0; i < space_.inputs.size(); ++i) storage_.inputs.push_back(count_input(i));
     out_.inputs = {storage_.inputs.begin(), storage_.inputs.size()};
     count_sharing();
