@@ -143,8 +143,9 @@ double fragment_elements(const StageProgram& p, std::size_t operand) {
   Extents together = p.thread;
   double apart = 1;
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
-    together[a] = p.mapping[a].per_thread;
-    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].vthread);
+    const AxisMapping& m = p.mapping[a];
+    together[a] = m.per_thread;
+    if (m.vthread > 1 && o.uses(static_cast<int>(a))) apart *= static_cast<double>(m.vthread);
   }
   return apart * touched_elements(o, together);
 }

@@ -10,9 +10,14 @@
 namespace tilescope::tile {
 
 int Operand::dims_of(int tile_axis) const {
-  return static_cast<int>(std::count_if(dims.begin(), dims.end(), [&](const TileDim& d) {
-    return std::any_of(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) { return t.axis == tile_axis; });
-  }));
+  int n = 0;
+  for (const TileDim& d : dims)
+    for (const expr::Term& t : d.terms)
+      if (t.axis == tile_axis) {
+        ++n;
+        break;
+      }
+  return n;
 }
 
 int Operand::contiguous_axis() const {
@@ -30,6 +35,10 @@ using expr::Term;
 std::int64_t extent_under(const TileDim& d, const Extents& tile) {
   if (d.whole) return d.extent;
   std::int64_t n = 1 + d.spread;
+  if (d.terms.size() == 1) {  // nearly always: no loop is begun
+    const Term& t = d.terms.front();
+    return n + (tile[static_cast<std::size_t>(t.axis)] - 1) * std::abs(t.coefficient);
+  }
   for (const Term& t : d.terms) n += (tile[static_cast<std::size_t>(t.axis)] - 1) * std::abs(t.coefficient);
   return n;
 }
@@ -37,8 +46,8 @@ std::int64_t extent_under(const TileDim& d, const Extents& tile) {
 }  // namespace
 
 TileShape data_tile(const Operand& operand, const Extents& tile) {
-  TileShape shape;
-  for (const TileDim& d : operand.dims) shape.push_back(extent_under(d, tile));
+  TileShape shape(operand.dims.size(), 0);
+  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = extent_under(operand.dims[d], tile);
   return shape;
 }
 
@@ -95,22 +104,24 @@ std::optional<std::size_t> longest_reduced_axis(const TileSpace& space) {
 }
 
 Runs runs_of(const Operand& operand, const Extents& tile) {
-  const TileShape shape = data_tile(operand, tile);
   Runs runs;
-  if (shape.empty()) return runs;
-  const std::size_t last = shape.size() - 1;
+  if (operand.dims.empty()) return runs;
+  const std::size_t last = operand.dims.size() - 1;
+  const auto inside = [&](std::size_t d) {
+    return std::min(extent_under(operand.dims[d], tile), operand.dims[d].extent);
+  };
   if (operand.im2col) {
     const CollapsedStep& inner = operand.steps[last].front();
-    const std::int64_t n = std::min(shape[last], operand.dims[last].extent);
+    const std::int64_t n = inside(last);
     runs.length = std::min(n, inner.size);
     runs.stride = std::max<std::int64_t>(1, inner.stride);
     runs.count = base::ceil_div(n, runs.length);
-    for (std::size_t d = 0; d < last; ++d) runs.count *= std::min(shape[d], operand.dims[d].extent);
+    for (std::size_t d = 0; d < last; ++d) runs.count *= inside(d);
     return runs;
   }
   bool joined = true;  // every faster dimension is taken whole
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    const std::int64_t n = std::min(shape[d], operand.dims[d].extent);
+  for (std::size_t d = last + 1; d-- > 0;) {
+    const std::int64_t n = inside(d);
     (joined ? runs.length : runs.count) *= n;
     joined = joined && n == operand.dims[d].extent;
   }

@@ -55,7 +55,7 @@ double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
   double passes = 0;
   for (const model::ResultAccess* a : {&of.write, &of.read})
     if (a->per_warp > 0)
-      passes += a->per_warp * static_cast<double>(model::bank_passes(a->access, banks.banks, banks.bank_width.n));
+      passes += a->per_warp * static_cast<double>(model::bank_use(a->access, banks.banks, banks.bank_width.n).passes);
   return passes;
 }
 

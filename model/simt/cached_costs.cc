@@ -8,34 +8,23 @@
 #include "base/integer.h"
 
 namespace tilescope::model {
-namespace {
-
-std::uint64_t hash_of(const std::vector<std::int64_t>& words) {
-  std::uint64_t hash = 0;
-  for (const std::int64_t w : words) {
-    hash = (hash ^ static_cast<std::uint64_t>(w)) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 32;
-  }
-  return hash;
+CachedAccess cached_access(const AccessPattern& access, double accesses, double instructions, const Geometry& g,
+                           AccessTable* known) {
+  const PortUse port = known != nullptr ? known->port_use(access) : port_use(access, g);
+  return {port.use, port.served_passes, static_cast<double>(access.lanes()), accesses, instructions};
 }
 
-constexpr std::size_t kFirstPlaces = 1024;  // a power of two, and so are those after it
+namespace {
+
+CachedCost cost_of(const CachedUse& use, const Geometry& g, AccessTable* known) {
+  return {cached_access(use.write, use.writes, use.writes, g, known),
+          cached_access(use.read, use.reads, use.read_instructions, g, known)};
+}
 
 }  // namespace
 
-CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const Geometry& g) {
-  CachedAccess out{bank_use(access, g.banks, g.bank_width_bytes), 0, static_cast<double>(access.offset.size()),
-                   accesses, instructions};
-  const bool together = g.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
-  out.served_passes =
-      together ? bank_use(access, g.banks, g.bank_width_bytes, g.broadcast_groups).passes : out.use.passes;
-  return out;
-}
-
 CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g) {
-  const CachedUse use = cached_use(p, operand, g.warp, g.max_access());
-  return {cached_access(use.write, use.writes, use.writes, g),
-          cached_access(use.read, use.reads, use.read_instructions, g)};
+  return cost_of(cached_use(p, operand, g.warp, g.max_access()), g, nullptr);
 }
 
 double cycles_of_access(const CachedAccess& access, const Machine& m) {
@@ -45,7 +34,7 @@ double cycles_of_access(const CachedAccess& access, const Machine& m) {
                    std::ceil(access.lanes / m.scratchpad_lanes)});
 }
 
-CachedCosts::CachedCosts(const Geometry& g) : geometry_(g), places_(kFirstPlaces) {}
+CachedCosts::CachedCosts(const Geometry& g) : geometry_(g), accesses_(g) {}
 
 void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
   asked_.clear();
@@ -65,39 +54,22 @@ void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
   for (const std::int64_t word : tile::identity_of(p.micro_kernel)) add(word);
 }
 
-void CachedCosts::add_places() {
-  places_.assign(places_.size() * 2, 0);
-  for (std::size_t u = 0; u < uses_.size(); ++u) {
-    std::size_t at = uses_[u].hash & (places_.size() - 1);
-    while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
-    places_[at] = static_cast<std::uint32_t>(u + 1);
-  }
-}
-
 std::size_t CachedCosts::use_of(const tile::StageProgram& p, std::size_t operand) {
   read_words(p, operand);
-  const std::uint64_t hash = hash_of(asked_);
-  std::size_t at = hash & (places_.size() - 1);
-  for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
-    const Use& u = uses_[places_[at] - 1];
-    const std::int64_t* words = words_.data() + u.begin;
-    if (u.hash == hash && std::equal(asked_.begin(), asked_.end(), words, words + u.size)) return places_[at] - 1;
-  }
-  uses_.push_back({hash, words_.size(), asked_.size(), 0});
-  words_.insert(words_.end(), asked_.begin(), asked_.end());
-  places_[at] = static_cast<std::uint32_t>(uses_.size());
-  if (2 * uses_.size() > places_.size()) add_places();
-  return uses_.size() - 1;
+  const auto [use, fresh] = uses_.number_of(asked_);
+  if (fresh) use_.push_back({step_reads(p, operand), 0});
+  return use;
 }
 
 const CachedCost& CachedCosts::of(std::size_t use, const tile::StageProgram& p, std::size_t operand) {
   const tile::OperandPlan& plan = p.operands[operand];
-  for (std::uint32_t n = uses_[use].first; n != 0; n = placed_[n - 1].next) {
+  for (std::uint32_t n = use_[use].first; n != 0; n = placed_[n - 1].next) {
     const Placed& placed = placed_[n - 1];
     if (placed.plan == plan) return placed.cost;
   }
-  placed_.push_back({plan, cached_cost(p, operand, geometry_), uses_[use].first});
-  uses_[use].first = static_cast<std::uint32_t>(placed_.size());
+  const CachedUse of_plan = cached_use(p, operand, geometry_.warp, geometry_.max_access(), use_[use].reads);
+  placed_.push_back({plan, cost_of(of_plan, geometry_, &accesses_), use_[use].first});
+  use_[use].first = static_cast<std::uint32_t>(placed_.size());
   return placed_.back().cost;
 }
 

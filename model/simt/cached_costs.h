@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/simt/access_table.h"
 #include "model/simt/cached_use.h"
 #include "model/simt/machine.h"
-#include "model/simt/warp_access.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
@@ -26,7 +26,9 @@ struct CachedCost {
   CachedAccess write, read;
 };
 
-CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const Geometry& g);
+// `known` may remember what patterns cost; it is of the same geometry.
+CachedAccess cached_access(const AccessPattern& access, double accesses, double instructions, const Geometry& g,
+                           AccessTable* known = nullptr);
 CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g);
 // Cycles of the scratchpad's port for one such instruction.
 double cycles_of_access(const CachedAccess& access, const Machine& m);
@@ -38,6 +40,8 @@ class CachedCosts {
   explicit CachedCosts(const Geometry& g);
 
   const Geometry& geometry() const { return geometry_; }
+  // Of all accesses of these programs.
+  AccessTable& accesses() { return accesses_; }
 
   // The number of a use: everything in a program that its use of one cached operand depends on, but for how the
   // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the calls.
@@ -49,9 +53,8 @@ class CachedCosts {
 
  private:
   struct Use {
-    std::uint64_t hash = 0;
-    std::size_t begin = 0, size = 0;  // of its words
-    std::uint32_t first = 0;          // of its placements: their numbers from one on
+    StepReads reads;
+    std::uint32_t first = 0;  // of its placements: their numbers from one on
   };
   struct Placed {
     tile::OperandPlan plan;
@@ -60,13 +63,13 @@ class CachedCosts {
   };
 
   void read_words(const tile::StageProgram& p, std::size_t operand);
-  void add_places();
 
   Geometry geometry_;
-  std::vector<std::int64_t> asked_, words_;  // of the question, of all uses
-  std::vector<Use> uses_;
+  AccessTable accesses_;
+  std::vector<std::int64_t> asked_;  // words of the question
+  WordTable uses_;
+  std::vector<Use> use_;  // by number
   std::vector<Placed> placed_;
-  std::vector<std::uint32_t> places_;  // a hash table of uses: their numbers from one on
 };
 
 }  // namespace tilescope::model

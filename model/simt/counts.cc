@@ -51,17 +51,19 @@ class BlockCounter {
 
   Counts count() {
     count_kernel();
+    asked_.resize(space_.operand_count(), boost::container::default_init);
     for (std::size_t i = 0; i < space_.inputs.size(); ++i) storage_.inputs.push_back(count_input(i));
     out_.inputs = {storage_.inputs.begin(), storage_.inputs.size()};
     count_sharing();
     count_carrying();
     count_output();
-    add_flows(out_, kernel_, g_, storage_.flows);
+    add_flows(out_, kernel_, g_, {asked_.begin(), asked_.size()}, table(), storage_.flows);
     out_.flows = {storage_.flows.begin(), storage_.flows.size()};
     out_.states_registers = p_.registers > 0;
-    out_.registers_needed = registers_needed(p_, g_);
-    out_.registers_of_products = registers_of_products(p_, g_);
-    out_.registers_of_sums = registers_of_sums(p_);
+    const Registers registers = registers_of(p_, g_);
+    out_.registers_needed = registers.needed;
+    out_.registers_of_products = registers.of_products;
+    out_.registers_of_sums = registers.of_sums;
     return std::move(out_);
   }
 
@@ -95,18 +97,19 @@ class BlockCounter {
     for (const std::int64_t n : p_.split) out_.parts *= static_cast<double>(n);
   }
 
+  AccessTable* table() const { return known_ != nullptr ? &known_->accesses() : nullptr; }
   double warps() const { return static_cast<double>(out_.warps); }
 
   // Data come through banks where the core's cache shares the scratchpad's memory (measured on an A100, gpu-benches:
   // the greater of passes and of lines over `tags`), whole sectors where nothing is known of them.
-  MemoryAccess memory_access_of(const WarpAccess& access) const {
-    MemoryAccess out{static_cast<double>(access.offset.size()), 0, 0, {}};
+  MemoryAccess memory_access_of(const AccessPattern& access) const {
+    MemoryAccess out{static_cast<double>(access.lanes()), 0, 0, {}};
     if (!g_.has_core_cache) return out;
-    out.lines = granules_touched(access, g_.line_bytes);
+    out.lines = granules_of(access, g_.line_bytes, table());
     if (g_.core_cache_shared)
-      out.banks = bank_use(access, g_.banks, g_.bank_width_bytes);
+      out.banks = known_ != nullptr ? table()->port_use(access).use : bank_use(access, g_.banks, g_.bank_width_bytes);
     else
-      out.sectors = granules_touched(access, g_.sector_bytes);
+      out.sectors = granules_of(access, g_.sector_bytes, table());
     return out;
   }
 
@@ -137,13 +140,14 @@ class BlockCounter {
     return c;
   }
 
-  InputCounts count_direct(std::size_t i) const {
+  InputCounts count_direct(std::size_t i) {
     InputCounts c;
     c.comes = InputCounts::Comes::kDirect;
     const auto vector = static_cast<double>(p_.operands[i].vector * p_.lanes());
     c.reads = tile::fragment_elements(p_, i) / vector * out_.register_tiles;
     c.beside = instructions_beside_reads(p_, i, g_);
-    c.access = memory_access_of(memory_access(p_, i, g_.warp));
+    asked_[i] = {memory_access(p_, i, g_.warp), c.reads};
+    c.access = memory_access_of(asked_[i].access);
     c.warps_that_share = warps_that_share(p_, i, g_);
     return c;
   }
@@ -157,14 +161,14 @@ class BlockCounter {
       const CachedRead read =
           of_micro_kernel(p_, [&](const auto& kernel) { return cached_read(kernel, p_, i, g_.warp, g_.max_access()); });
       c.reads = read.accesses;
-      c.scratchpad.read = cached_access(read.access, read.accesses * warps(), 0, g_);
+      c.scratchpad.read = cached_access(read.access, read.accesses * warps(), 0, g_, table());
       return c;
     }
     const std::int64_t vector = kept_vector(p_, i, *kernel_.kept_pitch[i], g_.max_access());
     const double reads =
         tile::fragment_elements(p_, i) / static_cast<double>(vector * p_.lanes()) * out_.register_tiles * warps();
     c.reads = reads / warps();
-    c.scratchpad.read = cached_access(kept_read(p_, i, *kernel_.kept_pitch[i], vector, g_.warp), reads, 0, g_);
+    c.scratchpad.read = cached_access(kept_read(p_, i, *kernel_.kept_pitch[i], vector, g_.warp), reads, 0, g_, table());
     return c;
   }
 
@@ -199,11 +203,12 @@ class BlockCounter {
     ResultCounts& c = out_.output;
     if (kernel_.keeps_output) {
       const ResultAccess write = kept_write(p_, g_.warp, g_.max_access());
-      c.kept = cached_access(write.access, write.per_warp * warps(), 0, g_);
+      c.kept = cached_access(write.access, write.per_warp * warps(), 0, g_, table());
       c.kept_per_warp = write.per_warp;
     }
     if (kernel_.stays()) return;
-    const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, g_.warp); });
+    const ResultAccess& stores = asked_.back() =
+        of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, g_.warp); });
     if (!stores.by_engine) {
       c.stores = true;
       c.stores_per_warp = stores.per_warp;
@@ -214,7 +219,7 @@ class BlockCounter {
         of_results(p_, [&](const auto& entry) { return gathering(entry, p_, g_.warp, g_.max_access()); });
     for (const ResultAccess* a : {&gathered.write, &gathered.read}) {
       if (a->per_warp <= 0) continue;
-      c.gathered.push_back(cached_access(a->access, a->per_warp * warps(), 0, g_));
+      c.gathered.push_back(cached_access(a->access, a->per_warp * warps(), 0, g_, table()));
       c.issued.push_back(a->by_engine ? 0 : a->per_warp);
     }
   }
@@ -225,6 +230,7 @@ class BlockCounter {
   const tile::TileSpace& space_;
   CountsStorage& storage_;
   CachedCosts* known_;
+  base::FixedVector<ResultAccess, tile::kMaxOperands> asked_;  // of memory, by operand, of what no copy brings
   Counts out_;
 };
 

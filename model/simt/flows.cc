@@ -78,17 +78,18 @@ double runs_under(const Operand& o, const Extents& tile, const tile::Runs& runs)
 }
 
 // Bytes of the lines of the core's cache under a tile of an operand.
-double line_bytes_of(const StageProgram& p, const Geometry& g, const Operand& o, const Extents& tile) {
+double line_bytes_of(const Geometry& g, const Operand& o, const Extents& tile, std::int64_t start_multiple) {
   const tile::Runs runs = tile::runs_of(o, tile);
-  return static_cast<double>(runs.count) * run_bytes_of(o, runs, start_multiple_of_runs(p, o), g.line_bytes);
+  return static_cast<double>(runs.count) * run_bytes_of(o, runs, start_multiple, g.line_bytes);
 }
 
 // Bytes that the lines of a block's direct reads of one step take up in its core's cache.
-double lines_of_direct_reads(const Counts& c, const Geometry& g) {
+double lines_of_direct_reads(const Counts& c, const Geometry& g,
+                             const base::FixedVector<Flow, tile::kMaxOperands>& flows) {
   double bytes = 0;
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     if (c.inputs[i].comes == InputCounts::Comes::kDirect)
-      bytes += line_bytes_of(*c.program, g, c.program->space->inputs[i], c.program->block);
+      bytes += line_bytes_of(g, c.program->space->inputs[i], c.program->block, flows[i].start_multiple);
   return bytes;
 }
 
@@ -114,29 +115,23 @@ double share_of_cut_tiles(const StageProgram& p, const Operand& o) {
   return share;
 }
 
-// The accesses of one warp to memory for an operand that no copy brings: of one step, or all stores.
-ResultAccess accesses_of(const StageProgram& p, const Geometry& g, std::size_t i) {
-  if (i == p.space->inputs.size())
-    return of_results(p, [&](const auto& entry) { return result_stores(entry, p, g.warp); });
-  const double fragment = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes());
-  return {memory_access(p, i, g.warp), fragment * p.reduction_tiles_per_step()};
-}
-
 // Bytes of all requests of one block, in whole sectors.
-double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess& asked) {
+double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess& asked,
+                       AccessTable* known) {
   const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(g.warp));
   const std::int64_t sector = sector_of(p, g, i);
-  const std::int64_t sectors = granules_touched(asked.access, sector);
+  const std::int64_t sectors = granules_of(asked.access, sector, known);
   return asked.per_warp * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
 }
 
 // Mean bytes of one request: cores ask for each line on its own, for those of its sectors that an access of a warp
 // touches. Copies go through the runs of their tile; an engine asks for whole runs. `asked`: of what no copy brings.
-double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess* asked) {
+double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess* asked,
+                        AccessTable* known) {
   const std::int64_t line = g.device_line_bytes, sector = sector_of(p, g, i);
-  const auto of_access = [&](const WarpAccess& access) {
-    return static_cast<double>(granules_touched(access, sector) * sector) /
-           static_cast<double>(granules_touched(access, line));
+  const auto of_access = [&](const AccessPattern& access) {
+    return static_cast<double>(granules_of(access, sector, known) * sector) /
+           static_cast<double>(granules_of(access, line, known));
   };
   if (asked != nullptr && !asked->by_engine) return of_access(asked->access);
   const bool by_engine = asked != nullptr || std::holds_alternative<tile::Tma>(transfer_of(p, i, g));
@@ -179,12 +174,14 @@ void add_loops(Flow& f, const StageProgram& p, const Geometry& g, std::size_t i)
   for (std::size_t loops = 1; loops <= p.reduction_order.size(); ++loops) {
     const Stretch s = stretch_of(p, loops);
     Flow::Loops of;
-    for (const Operand& input : p.space->inputs) of.lines_bytes += line_bytes_of(p, g, input, s.together);
+    for (const Operand& input : p.space->inputs)
+      of.lines_bytes += line_bytes_of(g, input, s.together, start_multiple_of_runs(p, input));
     const tile::Runs runs = tile::runs_of(o, s.tile);
     of.step_bytes =
         static_cast<double>(runs.count) * run_bytes_of(o, runs, f.start_multiple, sector_of(p, g, i)) / s.steps;
     for (std::size_t a = 0; a < s.longer.size(); ++a)
-      if (o.uses(static_cast<int>(a))) of.step_bytes *= s.longer[a];  // the share inside takes off what was cut
+      if (s.longer[a] != 1 && o.uses(static_cast<int>(a)))
+        of.step_bytes *= s.longer[a];  // the share inside takes off what was cut
     f.loops.push_back(of);
   }
 }
@@ -200,19 +197,21 @@ double share_stored_in_parts(const StageProgram& p, const ResultAccess& stores, 
     return partly_covered_bytes(runs.length, runs.stride, o.element.n, alignment, sector, sector) /
            run_bytes_of(o, runs, start_multiple, sector);
   }
+  const WarpAccess addresses = stores.access.addresses();
   double partly = 0, touched = 0;
   for (std::int64_t from = 0; from < sector; from += alignment) {
-    WarpAccess moved = stores.access;
+    WarpAccess moved = addresses;
     const std::int64_t first = *std::min_element(moved.offset.begin(), moved.offset.end());
     for (std::int64_t& offset : moved.offset) offset += from - first;
-    partly += static_cast<double>(granules_partly_covered(stores.access, sector, from));
+    partly += static_cast<double>(granules_partly_covered(addresses, sector, from));
     touched += static_cast<double>(granules_touched(moved, sector));
   }
   return partly / touched;
 }
 
 // Of an operand; `shares` are those of the blocks' tiles inside the stage's ranges.
-Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& shares, ResultCounts& results) {
+Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& shares, const ResultAccess& asked,
+             AccessTable* known, ResultCounts& results) {
   const StageProgram& p = *c.program;
   const Operand& o = p.space->operand(i);
   const auto element = static_cast<double>(o.element.n);
@@ -232,12 +231,11 @@ Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& sh
   f.all_bytes = dram_bytes_under(o, c.all, f.start_multiple, f.granule);
   if (!output && p.operands[i].cached) {
     if (f.step_bytes > f.useful_bytes && g.has_core_cache && f.through_core_cache) add_loops(f, p, g, i);
-    if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, nullptr);
+    if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, nullptr, known);
     return f;
   }
-  const ResultAccess asked = accesses_of(p, g, i);
-  f.requested_bytes = requested_bytes(p, g, i, asked);
-  if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, &asked);
+  f.requested_bytes = requested_bytes(p, g, i, asked, known);
+  if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, &asked, known);
   if (!output) {
     f.touched_bytes = tile::touched_elements(o, p.block) * element;
     return f;
@@ -293,16 +291,16 @@ double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64
   return static_cast<double>(base::round_up(span, alignment_bytes) + sector_bytes - alignment_bytes);
 }
 
-void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g,
-               base::FixedVector<Flow, tile::kMaxOperands>& flows) {
+void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g, std::span<const ResultAccess> asked,
+               AccessTable* known, base::FixedVector<Flow, tile::kMaxOperands>& flows) {
   const StageProgram& p = *c.program;
   const std::size_t inputs = p.space->inputs.size();
   const Shares shares = shares_inside(p);
   for (std::size_t i = 0; i <= inputs; ++i) {
     const bool stays = i == inputs ? kernel.stays() : kernel.inside(i);
-    flows.push_back(stays ? Flow{} : flow_of(c, g, i, shares, c.output));
+    flows.push_back(stays ? Flow{} : flow_of(c, g, i, shares, asked[i], known, c.output));
   }
-  if (g.has_core_cache) c.direct_lines_bytes = lines_of_direct_reads(c, g);
+  if (g.has_core_cache) c.direct_lines_bytes = lines_of_direct_reads(c, g, flows);
 }
 
 }  // namespace tilescope::model

@@ -14,8 +14,7 @@ namespace {
 using tile::StageProgram;
 
 // Sums and what else a thread holds, of which only the larger part counts where sums have registers of their own.
-std::int64_t with_sums(const StageProgram& p, const Geometry& m, std::int64_t others) {
-  const std::int64_t sums = registers_of_sums(p);
+std::int64_t with_sums(const StageProgram& p, const Geometry& m, std::int64_t sums, std::int64_t others) {
   return m.separate_sums && p.matrix() != nullptr ? std::max(sums, others) : sums + others;
 }
 
@@ -29,10 +28,9 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
 
 // --- kernels of lower/, by their compiler's allowances
 
-std::int64_t needed_by_own(const StageProgram& p, const Geometry& m) {
+std::int64_t needed_by_own(const StageProgram& p, const Geometry& m, const OperandRegisters& operands,
+                           std::int64_t sums) {
   const arch::RegisterAllowances& a = m.allowances;
-  const OperandRegisters operands =
-      of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
   std::int64_t copies = 0, bookkeeping = a.base.value_or(0);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) {
@@ -45,8 +43,8 @@ std::int64_t needed_by_own(const StageProgram& p, const Geometry& m) {
     bookkeeping += c.bookkeeping;
   }
   const std::int64_t held = moving(p, operands.held, copies);
-  if (computes_in_place(p)) return std::max(registers_of_sums(p), held) + bookkeeping;
-  return with_sums(p, m, std::max(held + bookkeeping, operands.least));
+  if (computes_in_place(p)) return std::max(sums, held) + bookkeeping;
+  return with_sums(p, m, sums, std::max(held + bookkeeping, operands.least));
 }
 
 // --- kernels of others, as compilers make them (docs/model.md, "Registers")
@@ -76,7 +74,7 @@ std::int64_t bookkeeping_of_others(const StageProgram& p) {
   return n;
 }
 
-std::int64_t needed_by_others(const StageProgram& p, const Geometry& m) {
+std::int64_t needed_by_others(const StageProgram& p, const Geometry& m, std::int64_t sums) {
   std::int64_t copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) continue;
@@ -85,7 +83,7 @@ std::int64_t needed_by_others(const StageProgram& p, const Geometry& m) {
     copies += c.pieces;
     addresses += c.bookkeeping;
   }
-  return with_sums(p, m, moving(p, held_by_others(p), copies) + addresses + bookkeeping_of_others(p));
+  return with_sums(p, m, sums, moving(p, held_by_others(p), copies) + addresses + bookkeeping_of_others(p));
 }
 
 }  // namespace
@@ -95,13 +93,15 @@ std::int64_t registers_of_sums(const StageProgram& p) {
   return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
 }
 
-std::int64_t registers_of_products(const StageProgram& p, const Geometry& m) {
-  return with_sums(p, m, of_micro_kernel(p, [&](const auto& k) { return operand_registers(k, p, m); }).held);
+Registers registers_of(const StageProgram& p, const Geometry& m) {
+  const OperandRegisters operands =
+      of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
+  const std::int64_t sums = registers_of_sums(p);
+  return {p.registers > 0 ? needed_by_own(p, m, operands, sums) : needed_by_others(p, m, sums),
+          with_sums(p, m, sums, operands.held), sums};
 }
 
-std::int64_t registers_needed(const StageProgram& p, const Geometry& m) {
-  return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
-}
+std::int64_t registers_needed(const StageProgram& p, const Geometry& m) { return registers_of(p, m).needed; }
 
 std::int64_t held_registers(const Counts& c, const Machine& m) { return held_registers(needs_of(c), m); }
 

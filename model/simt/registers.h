@@ -15,9 +15,14 @@ namespace tilescope::model {
 // says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
 std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 
-// Of those, what the sums of a thread take, and with them what it multiplies at a time in a kernel of lower/.
+// Of those, what the sums of a thread take.
 std::int64_t registers_of_sums(const tile::StageProgram& p);
-std::int64_t registers_of_products(const tile::StageProgram& p, const Geometry& g);
+
+// All of them; of those, sums and what it multiplies at a time in a kernel of lower/; and sums alone.
+struct Registers {
+  std::int64_t needed = 0, of_products = 0, of_sums = 0;
+};
+Registers registers_of(const tile::StageProgram& p, const Geometry& g);
 
 // What a program of these counts states for its compiler: the registers that it needs, and a tenth more where that
 // costs no resident block.

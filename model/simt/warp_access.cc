@@ -68,18 +68,38 @@ class BankWords {
 // Which lanes of a warp take part: all of them, or of those that share a reduction the first alone.
 enum class Taking : std::uint8_t { kAll, kFirstSharers };
 
-// Lanes of the first warp (vthread 0, per_thread 0): `base` plus, for every axis, part(axis, index along it)
-// elements.
+// How many threads of a warp there are along each axis, the fastest axis first, and how many indices along it lie from
+// one to the next: lane(axis, threads, each) for all axes of more than one. Returns the number of lanes.
+template <class Lane>
+void each_axis_of_lanes(const StageProgram& p, Taking taking, const Lane& lane) {
+  if (taking == Taking::kAll && p.sharers() > 1)
+    for (std::size_t i = p.reduction_order.size(); i-- > 0;) {
+      const auto axis = static_cast<std::size_t>(p.reduction_order[i]);
+      if (p.reduction_threads[axis] > 1) lane(axis, p.reduction_threads[axis], p.thread[axis]);
+    }
+  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
+    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
+    const tile::AxisMapping& m = p.mapping[axis];
+    if (m.threads > 1) lane(axis, m.threads, m.per_thread);
+  }
+}
+
+std::int64_t lanes_of_warp(const StageProgram& p, std::int64_t warp, Taking taking) {
+  const std::int64_t lanes = std::min(warp, p.threads());
+  return taking == Taking::kFirstSharers ? base::ceil_div(lanes, p.sharers()) : lanes;
+}
+
+// Lanes of the first warp (vthread 0, per_thread 0), where element `part(axis, index along it)` is further than the
+// first one by so many elements. Lanes that no axis has lie at the first.
 template <class Part>
-WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
-                    std::int64_t element_bytes, Part part, Taking taking = Taking::kAll) {
+AccessPattern listed_lanes(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
+                           std::int64_t element_bytes, const Part& part, Taking taking) {
   WarpAccess access;
   access.bytes = vector * element_bytes;
-  std::int64_t lanes = std::min(warp, p.threads());
-  if (taking == Taking::kFirstSharers) lanes = base::ceil_div(lanes, p.sharers());
+  const std::int64_t lanes = lanes_of_warp(p, warp, taking);
   access.offset.assign(static_cast<std::size_t>(lanes), base * element_bytes);
   std::int64_t filled = 1;
-  const auto add = [&](std::size_t axis, std::int64_t threads, std::int64_t each) {
+  each_axis_of_lanes(p, taking, [&](std::size_t axis, std::int64_t threads, std::int64_t each) {
     const std::int64_t faster = filled;  // lanes that differ in faster axes alone
     for (std::int64_t t = 1; t < threads && filled < lanes; ++t) {
       const std::int64_t shift = part(axis, t * each) * element_bytes;
@@ -88,22 +108,27 @@ WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base,
       for (std::int64_t k = 0; k < n; ++k) to[k] = access.offset[static_cast<std::size_t>(k)] + shift;
       filled += n;
     }
-  };
-  if (taking == Taking::kAll && p.sharers() > 1)
-    for (std::size_t i = p.reduction_order.size(); i-- > 0;) {
-      const auto axis = static_cast<std::size_t>(p.reduction_order[i]);
-      add(axis, p.reduction_threads[axis], p.thread[axis]);
-    }
-  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
-    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
-    add(axis, p.mapping[axis].threads, p.mapping[axis].per_thread);
-  }
-  return access;
+  });
+  return AccessPattern(access);
+}
+
+// The same where an index along an axis moves a lane by `step(axis)` elements.
+template <class Step>
+AccessPattern lanes_in_steps(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
+                             std::int64_t element_bytes, const Step& step, Taking taking) {
+  AccessPattern access(vector * element_bytes, lanes_of_warp(p, warp, taking), base * element_bytes);
+  each_axis_of_lanes(p, taking, [&](std::size_t axis, std::int64_t threads, std::int64_t each) {
+    access.add(threads, step(axis) * each * element_bytes);
+  });
+  if (access.in_loops() >= access.lanes()) return access;
+  return listed_lanes(
+      p, warp, base, vector, element_bytes, [&](std::size_t axis, std::int64_t index) { return step(axis) * index; },
+      taking);
 }
 
 // The same where the dimensions of a data tile lie `pitch` elements apart: offsets from the tile's lowest corner.
-WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
-                        std::int64_t vector, base::Bytes element, Taking taking = Taking::kAll) {
+AccessPattern affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
+                           std::int64_t vector, base::Bytes element, Taking taking = Taking::kAll) {
   Extents step(p.space->axes.size(), 0);
   std::int64_t base = 0;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
@@ -114,9 +139,31 @@ WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand&
       if (t.coefficient < 0) base -= t.coefficient * (p.block[axis] - 1) * pitch[d];  // it begins at the far end
     }
   }
-  return lanes_of(
-      p, warp, base, vector, element.n, [&](std::size_t axis, std::int64_t index) { return step[axis] * index; },
-      taking);
+  return lanes_in_steps(p, warp, base, vector, element.n, [&](std::size_t axis) { return step[axis]; }, taking);
+}
+
+// Of an operand whose dimensions are the tile's axes, each of loops of the tensor.
+AccessPattern im2col_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, std::int64_t vector,
+                           Taking taking) {
+  AccessPattern access(vector * o.element.n, lanes_of_warp(p, warp, taking));
+  bool in_loops = true;
+  each_axis_of_lanes(p, taking, [&](std::size_t axis, std::int64_t threads, std::int64_t each) {
+    const auto of_axis = [&](const tile::TileDim& d) { return d.terms[0].axis == static_cast<int>(axis); };
+    const auto dim = std::find_if(o.dims.begin(), o.dims.end(), of_axis);
+    if (dim == o.dims.end())
+      access.add(threads, 0);
+    else
+      in_loops = in_loops && std::none_of(dim + 1, o.dims.end(), of_axis) &&
+                 add_collapsed(access, o, static_cast<std::size_t>(dim - o.dims.begin()), threads, each);
+  });
+  if (in_loops && access.in_loops() >= access.lanes()) return access;
+  const auto part = [&](std::size_t axis, std::int64_t index) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < o.dims.size(); ++d)
+      if (o.dims[d].terms[0].axis == static_cast<int>(axis)) offset += tile::memory_offset(o, d, index);
+    return offset;
+  };
+  return listed_lanes(p, warp, 0, vector, o.element.n, part, taking);
 }
 
 std::int64_t granules_of_sorted(const base::FixedVector<std::int64_t, kMaxWarp>& starts, std::int64_t bytes,
@@ -241,6 +288,30 @@ std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t l
   return row * (length + plan.padding) + (column + row * plan.rotate) % length;
 }
 
+bool add_collapsed(AccessPattern& access, const Operand& o, std::size_t dim, std::int64_t lanes, std::int64_t apart) {
+  for (const tile::CollapsedStep& s : o.steps[dim]) {
+    if (lanes == 1) return true;
+    if (apart % s.size == 0) {  // all lanes stand at this loop's beginning
+      apart /= s.size;
+      continue;
+    }
+    if ((lanes - 1) * apart < s.size) {
+      access.add(lanes, apart * s.stride * o.element.n);
+      return true;
+    }
+    const std::int64_t inside = s.size / apart;
+    if (s.size % apart != 0 || lanes % inside != 0) return false;
+    access.add(inside, apart * s.stride * o.element.n);
+    lanes /= inside;
+    apart = 1;
+  }
+  return lanes == 1;
+}
+
+RowTurn turn_of(std::int64_t length, base::Bytes element, const tile::OperandPlan& plan) {
+  return {(length + plan.padding) * element.n, length * element.n, plan.rotate * element.n};
+}
+
 tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding) {
   tile::TileShape pitch = shape;
   std::int64_t elements = 1;
@@ -251,35 +322,13 @@ tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding
   return pitch;
 }
 
-namespace {
-
-// The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
-WarpAccess rotated_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
-                        std::int64_t warp) {
+AccessPattern scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
-  tile::TileShape row_pitch = shape, column_pitch = shape;
-  std::int64_t rows = 1;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    const bool last = d + 1 == shape.size();
-    column_pitch[d] = last ? 1 : 0;
-    row_pitch[d] = last ? 0 : rows;
-    if (!last) rows *= shape[d];
-  }
-  WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector, o.element);
-  const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector, o.element);
-  for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
-    access.offset[lane] = o.element.n * cached_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
-                                                      shape.back(), p.operands[operand]);
-  return access;
-}
-
-}  // namespace
-
-WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
-  const Operand& o = p.space->operand(operand);
+  const tile::OperandPlan& plan = p.operands[operand];
   const tile::TileShape shape = tile::data_tile(o, p.block);
-  if (p.operands[operand].rotate != 0 && !shape.empty()) return rotated_read(p, operand, shape, vector, warp);
-  return affine_lanes(p, warp, o, pitch_of_rows(shape, p.operands[operand].padding), vector, o.element);
+  AccessPattern access = affine_lanes(p, warp, o, pitch_of_rows(shape, plan.padding), vector, o.element);
+  if (plan.rotate != 0 && !shape.empty()) access.turn_rows(turn_of(shape.back(), o.element, plan));
+  return access;
 }
 
 ResultTile::ResultTile(const StageProgram& p)
@@ -295,7 +344,7 @@ std::int64_t ResultTile::offset(std::size_t dim, std::int64_t at) const {
   return at / box_ * panel_ + at % box_;
 }
 
-WarpAccess result_write(const StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element) {
+AccessPattern result_write(const StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element) {
   const ResultTile tile(p);
   const Operand& o = p.space->output;
   const auto part = [&](std::size_t axis, std::int64_t index) {
@@ -305,22 +354,18 @@ WarpAccess result_write(const StageProgram& p, std::int64_t vector, std::int64_t
         if (t.axis == static_cast<int>(axis)) offset += tile.offset(d, t.coefficient * index);
     return offset;
   };
-  return lanes_of(p, warp, 0, vector, element.n, part, Taking::kFirstSharers);
+  if (!tile.in_rows()) return listed_lanes(p, warp, 0, vector, element.n, part, Taking::kFirstSharers);
+  const auto step = [&](std::size_t axis) { return part(axis, 1); };
+  return lanes_in_steps(p, warp, 0, vector, element.n, step, Taking::kFirstSharers);
 }
 
-WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+AccessPattern memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
   if (operand == p.space->inputs.size())
     if (auto store = of_micro_kernel(p, [&](const auto& kernel) { return result_store(kernel, p, warp); }))
       return std::move(*store);
-  if (o.im2col)
-    return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
-      std::int64_t offset = 0;
-      for (std::size_t d = 0; d < o.dims.size(); ++d)
-        if (o.dims[d].terms[0].axis == static_cast<int>(axis)) offset += tile::memory_offset(o, d, index);
-      return offset;
-    });
+  if (o.im2col) return im2col_lanes(p, warp, o, vector, Taking::kAll);
   tile::TileShape pitch;
   for (const std::vector<tile::CollapsedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
   if (auto read = read_at_results(p.micro_kernel, p, operand, pitch, vector, warp)) return std::move(*read);
@@ -375,8 +420,8 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   return v;
 }
 
-WarpAccess kept_read(const StageProgram& p, std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
-                     std::int64_t warp) {
+AccessPattern kept_read(const StageProgram& p, std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
+                        std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   if (auto read = read_at_results(p.micro_kernel, p, operand, pitch, vector, warp)) return std::move(*read);
   return affine_lanes(p, warp, o, pitch, vector, o.element);

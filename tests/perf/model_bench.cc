@@ -83,6 +83,19 @@ void CountOnly(benchmark::State& state) {
 }
 BENCHMARK(CountOnly)->Unit(benchmark::kMillisecond);
 
+// As searches do it: with what is known of other programs. Of these programs all of it is, after the first round.
+void CountKnown(benchmark::State& state) {
+  const Workload& w = workload();
+  model::CachedCosts known(w.machine);
+  for (auto _ : state)
+    for (const tile::StageProgram& p : w.programs) {
+      model::CountsStorage storage;
+      benchmark::DoNotOptimize(model::count(p, model::alone(p, w.machine.engines), w.machine, storage, &known));
+    }
+  per_program(state);
+}
+BENCHMARK(CountKnown)->Unit(benchmark::kMillisecond);
+
 void RateOnly(benchmark::State& state) {
   const Workload& w = workload();
   static const Counted kCounted(w);

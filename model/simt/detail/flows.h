@@ -3,16 +3,19 @@
 // What operands move between core and device, counted from a program and a chip's granules.
 
 #include <cstdint>
+#include <span>
 
 #include "base/fixed_vector.h"
 #include "model/simt/counts.h"
+#include "model/simt/transfer/results.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
 
-// Adds the flows of a kernel's stage to its counts, of which the rest is there.
-void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g,
-               base::FixedVector<Flow, tile::kMaxOperands>& flows);
+// Adds the flows of a kernel's stage to its counts, of which the rest is there. `asked`: by operand, the accesses of
+// one warp to memory of what no copy brings, of one step, or all stores. `known` may be null.
+void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g, std::span<const ResultAccess> asked,
+               AccessTable* known, base::FixedVector<Flow, tile::kMaxOperands>& flows);
 
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
 // multiple of `alignment_bytes`: exact over all starts.

@@ -8,7 +8,7 @@ namespace tilescope::model {
 using tile::StageProgram;
 
 CachedRead cached_read(const tile::Epilogue& /*kernel*/, const StageProgram& /*p*/, std::size_t /*operand*/,
-                       std::int64_t /*warp*/, base::Bytes /*max_access*/) {
+                       std::int64_t /*warp*/, base::Bytes /*max_access*/, const StepReads& /*reads*/) {
   return {};
 }
 
@@ -36,11 +36,12 @@ std::int64_t fragment_registers(const tile::Epilogue& /*kernel*/, const StagePro
   return registers_for(p, fragment_of(p, operand), p.space->inputs[operand].element);
 }
 
-std::optional<WarpAccess> result_store(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t warp) {
+std::optional<AccessPattern> result_store(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t warp) {
   return std::visit([&](const auto& holder) { return result_store(holder, p, warp); }, kernel.holder);
 }
 
-WarpAccess result_places(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern result_places(const tile::Epilogue& kernel, const StageProgram& p, std::int64_t vector,
+                            std::int64_t warp) {
   return std::visit([&](const auto& holder) { return result_places(holder, p, vector, warp); }, kernel.holder);
 }
 

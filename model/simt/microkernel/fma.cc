@@ -84,35 +84,40 @@ class Places {
   bool fits_ = true;
 };
 
+// Whether every iteration of one loop reads an element of its own along the dimension.
+bool reads_apart(const tile::TileDim& d) {
+  return !d.whole && d.spread == 0 && d.terms.size() == 1 && d.terms[0].coefficient != 0;
+}
+
 // Different elements of an operand that a thread reads in one body of `iterations` along each reduced axis.
 double different_elements(const StageProgram& p, const tile::Operand& o, const tile::Extents& iterations) {
   double by_dims = 1, by_points = 1;
   std::array<bool, tile::kMaxAxes> counted{};
+  const auto add_points = [&](std::size_t a, double& points) {
+    const std::int64_t of_axis = a < p.space->spatial ? p.mapping[a].thread_extent() : iterations[a];
+    if (!counted[a]) points *= static_cast<double>(of_axis);
+    counted[a] = true;
+    return static_cast<double>(of_axis);
+  };
   for (const tile::TileDim& d : o.dims) {
+    if (reads_apart(d)) {
+      by_dims *= add_points(static_cast<std::size_t>(d.terms[0].axis), by_points);
+      continue;
+    }
     Places places;
     places.repeat(1 + d.spread, 1);
     double points = 1 + static_cast<double>(d.spread);
     for (const expr::Term& t : d.terms) {
       const auto a = static_cast<std::size_t>(t.axis);
       const bool spatial = a < p.space->spatial;
-      const std::int64_t beside = spatial ? p.mapping[a].per_thread : iterations[a];
-      places.repeat(beside, t.coefficient);
+      places.repeat(spatial ? p.mapping[a].per_thread : iterations[a], t.coefficient);
       if (spatial) places.repeat(p.mapping[a].vthread, t.coefficient * p.mapping[a].threads * p.mapping[a].per_thread);
-      if (!counted[a]) points *= static_cast<double>(spatial ? p.mapping[a].thread_extent() : iterations[a]);
-      counted[a] = true;
+      add_points(a, points);
     }
     by_dims *= d.whole ? std::min(points, static_cast<double>(d.extent)) : places.different();
     by_points *= points;
   }
   return std::min(by_dims, by_points);
-}
-
-// Elements of an operand that a thread reads in one step: what the taps of one body share is read once.
-double elements_read_in_step(const StageProgram& p, std::size_t operand) {
-  const UnrolledReduction body = unrolled_reduction(p);
-  const double bodies = p.reduction_tiles_per_step() / body.iterations;
-  return std::min(different_elements(p, p.space->inputs[operand], body.extents) * bodies,
-                  tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
 }
 
 }  // namespace
@@ -133,15 +138,18 @@ UnrolledReduction unrolled_reduction(const StageProgram& p) {
   return body;
 }
 
+StepReads step_reads(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  const UnrolledReduction body = unrolled_reduction(p);
+  const double tiles = p.reduction_tiles_per_step(), elements = tile::fragment_elements(p, operand) * tiles;
+  const double different = different_elements(p, p.space->inputs[operand], body.extents) * (tiles / body.iterations);
+  return {elements, std::min(different, elements) / elements};
+}
+
 CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access) {
+                       base::Bytes max_access, const StepReads& reads) {
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
-  const double elements = tile::fragment_elements(p, operand) * p.reduction_tiles_per_step();
-  CachedRead read;
-  read.access = scratchpad_read(p, operand, vector, warp);
-  read.accesses = elements / static_cast<double>(vector * p.lanes());
-  read.left = elements_read_in_step(p, operand) / elements;
-  return read;
+  return {scratchpad_read(p, operand, vector, warp), reads.elements / static_cast<double>(vector * p.lanes()),
+          reads.left};
 }
 
 RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
@@ -176,11 +184,13 @@ std::int64_t fragment_registers(const tile::Fma& /*kernel*/, const StageProgram&
   return registers_for(p, fragment_of(p, operand), p.space->inputs[operand].element);
 }
 
-std::optional<WarpAccess> result_store(const tile::Fma& /*kernel*/, const StageProgram& /*p*/, std::int64_t /*warp*/) {
+std::optional<AccessPattern> result_store(const tile::Fma& /*kernel*/, const StageProgram& /*p*/,
+                                          std::int64_t /*warp*/) {
   return std::nullopt;
 }
 
-WarpAccess result_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern result_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::int64_t vector,
+                            std::int64_t warp) {
   return result_write(p, vector, warp, tile::result_element(p));
 }
 

@@ -62,23 +62,26 @@ double fragments_of(const tile::MatrixUnit& u, const StageProgram& p, std::size_
 
 // Of the first warp that has part in the instruction.
 CachedRead cached_read(const tile::Mma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access) {
+                       base::Bytes max_access, const StepReads& /*reads*/) {
   const arch::FragmentMap& map = tile::fragment_map(kernel.unit, operand);
   const tile::FragmentRead read = tile::fragment_read(p, operand, max_access);
   const TilePlaces places(kernel.unit, p, operand);
   CachedRead out;
-  out.access.bytes = read.run * p.space->operand(operand).element.n;
+  WarpAccess access;
+  access.bytes = read.run * p.space->operand(operand).element.n;
   const double fragments = fragments_of(kernel.unit, p, operand);
   if (!read.by_rows()) {
     out.accesses = fragments * static_cast<double>(map.elements_of_lane() / read.run);
     for (std::int64_t lane = 0; lane < std::min(warp, map.lane_count()); ++lane)
-      out.access.offset.push_back(places.offset(map.place_of(lane, 0)));
+      access.offset.push_back(places.offset(map.place_of(lane, 0)));
+    out.access = AccessPattern(access);
     return out;
   }
   out.accesses = fragments * static_cast<double>(read.parts) / static_cast<double>(read.together);
   const std::int64_t rows = std::int64_t{1} << read.rows.size();
   for (std::int64_t lane = 0; lane < std::min(warp, rows); ++lane)
-    out.access.offset.push_back(places.offset(arch::place_of(read.rows, lane)));
+    access.offset.push_back(places.offset(arch::place_of(read.rows, lane)));
+  out.access = AccessPattern(access);
   return out;
 }
 
@@ -109,11 +112,11 @@ OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& 
   return {held};
 }
 
-std::optional<WarpAccess> result_store(const tile::Mma& kernel, const StageProgram& p, std::int64_t warp) {
+std::optional<AccessPattern> result_store(const tile::Mma& kernel, const StageProgram& p, std::int64_t warp) {
   return store_of_lanes(kernel.unit, p, warp);
 }
 
-WarpAccess result_places(const tile::Mma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern result_places(const tile::Mma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
   return write_of_lanes(kernel.unit, p, vector, warp);
 }
 

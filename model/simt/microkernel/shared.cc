@@ -30,8 +30,8 @@ namespace {
 // What an operand has at the first results of a warp's lanes, `bytes` each, where an element lies as `offset` says of a
 // dimension and a coordinate along it.
 template <class Offset>
-WarpAccess first_results(const tile::MatrixUnit& unit, const tile::Operand& o, std::int64_t warp, std::int64_t bytes,
-                         base::Bytes element, const Offset& offset_along) {
+AccessPattern first_results(const tile::MatrixUnit& unit, const tile::Operand& o, std::int64_t warp, std::int64_t bytes,
+                            base::Bytes element, const Offset& offset_along) {
   const arch::FragmentMap& map = unit.spec->fragments->c;
   WarpAccess out;
   out.bytes = bytes;
@@ -46,26 +46,28 @@ WarpAccess first_results(const tile::MatrixUnit& unit, const tile::Operand& o, s
       }
     out.offset.push_back(offset * element.n);
   }
-  return out;
+  return AccessPattern(out);
 }
 
 }  // namespace
 
-WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp) {
+AccessPattern store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp) {
   const tile::Operand& o = p.space->output;
   return first_results(unit, o, warp, p.operands[p.space->inputs.size()].vector * o.element.n, o.element,
                        [&](std::size_t d, std::int64_t at) { return tile::memory_offset(o, d, at); });
 }
 
-WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t vector,
+                             std::int64_t warp) {
   const ResultTile results(p);
   const base::Bytes element = tile::result_element(p);
   return first_results(unit, p.space->output, warp, vector * element.n, element,
                        [&](std::size_t d, std::int64_t at) { return results.offset(d, at); });
 }
 
-std::optional<WarpAccess> read_at_results(const tile::MicroKernel& kernel, const StageProgram& p, std::size_t operand,
-                                          const tile::TileShape& pitch, std::int64_t vector, std::int64_t warp) {
+std::optional<AccessPattern> read_at_results(const tile::MicroKernel& kernel, const StageProgram& p,
+                                             std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
+                                             std::int64_t warp) {
   const auto* epilogue = std::get_if<tile::Epilogue>(&kernel);
   const tile::MatrixUnit* unit = epilogue == nullptr ? nullptr : tile::holding_unit_of(*epilogue);
   if (unit == nullptr) return std::nullopt;

@@ -12,7 +12,7 @@ using tile::StageProgram;
 
 // A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
 CachedRead cached_read(const tile::Wgmma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes /*max_access*/) {
+                       base::Bytes /*max_access*/, const StepReads& /*reads*/) {
   const tile::MatrixUnit& u = kernel.unit;
   const std::int64_t together = tile::fragments_together(p);
   double instructions = p.reduction_tiles_per_step() / static_cast<double>(u.m * u.n * together);
@@ -21,8 +21,8 @@ CachedRead cached_read(const tile::Wgmma& kernel, const StageProgram& p, std::si
   const std::int64_t deep = u.k * p.space->operand(operand).element.n / tile::kCoreRowBytes;
   CachedRead out;
   out.by_instruction = true;
-  out.access.bytes = tile::kCoreRowBytes;
-  for (std::int64_t row = 0; row < tile::kCoreRows; ++row) out.access.offset.push_back(row * tile::kCoreRowBytes);
+  out.access = AccessPattern(tile::kCoreRowBytes, tile::kCoreRows);
+  out.access.add(tile::kCoreRows, tile::kCoreRowBytes);
   out.accesses =
       instructions * static_cast<double>(along / tile::kCoreRows * deep) / static_cast<double>(u.lanes / warp);
   return out;
@@ -50,11 +50,11 @@ std::int64_t fragment_registers(const tile::Wgmma& /*kernel*/, const StageProgra
   return registers_for(p, fragment_of(p, operand), p.space->inputs[operand].element);
 }
 
-std::optional<WarpAccess> result_store(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t warp) {
+std::optional<AccessPattern> result_store(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t warp) {
   return store_of_lanes(kernel.unit, p, warp);
 }
 
-WarpAccess result_places(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+AccessPattern result_places(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
   return write_of_lanes(kernel.unit, p, vector, warp);
 }
 

@@ -11,7 +11,8 @@ CopyWork copy_work(const tile::CpAsync& /*entry*/, const StageProgram& p, std::s
   return {static_cast<double>(pieces_of(p, operand))};
 }
 
-WarpAccess cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
+AccessPattern cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
+                           std::int64_t warp) {
   return scratchpad_write(p, operand, warp);
 }
 

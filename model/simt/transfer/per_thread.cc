@@ -25,8 +25,8 @@ std::int64_t in_flight(const StageProgram& p, std::size_t operand, std::int64_t 
 
 }  // namespace
 
-WarpAccess cached_write(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
-                        std::int64_t warp) {
+AccessPattern cached_write(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+                           std::int64_t warp) {
   return scratchpad_write(p, operand, warp);
 }
 

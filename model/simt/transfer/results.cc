@@ -22,9 +22,9 @@ double storing_warps(const StageProgram& p, std::int64_t warp) {
 }
 
 // How often every warp makes an access to the rows of results: that many lanes of it take a piece each.
-double rows_per_warp(const StageProgram& p, const WarpAccess& access) {
+double rows_per_warp(const StageProgram& p, const AccessPattern& access) {
   const std::int64_t pieces = tile::data_tile_elements(p.space->output, p.block) / p.operands.back().vector;
-  const auto lanes = static_cast<double>(access.offset.size());
+  const auto lanes = static_cast<double>(access.lanes());
   return std::max(static_cast<double>(pieces) / static_cast<double>(p.threads()),
                   lanes / static_cast<double>(p.threads()));
 }
@@ -37,7 +37,7 @@ ResultAccess result_stores(const tile::DirectStore& /*entry*/, const StageProgra
 }
 
 ResultAccess result_stores(const tile::RowStore& /*entry*/, const StageProgram& p, std::int64_t warp) {
-  WarpAccess access = copied_access(p, p.space->inputs.size(), warp);
+  AccessPattern access = copied_access(p, p.space->inputs.size(), warp);
   const double per_warp = rows_per_warp(p, access);
   return {std::move(access), per_warp};
 }
@@ -48,8 +48,7 @@ ResultGathering gathering(const tile::DirectStore& /*entry*/, const StageProgram
 }
 
 ResultAccess result_stores(const tile::TmaStore& /*entry*/, const StageProgram& p, std::int64_t warp) {
-  ResultAccess out{{{}, p.operands.back().box * p.space->output.element.n}, 0, true};
-  out.access.offset.push_back(0);
+  ResultAccess out{{p.operands.back().box * p.space->output.element.n, 1}, 0, true};
   const std::int64_t rows = tile::data_tile_elements(p.space->output, p.block) / p.operands.back().box;
   out.per_warp = static_cast<double>(rows * warp) / static_cast<double>(p.threads());
   return out;
@@ -81,8 +80,8 @@ ResultGathering gathering(const tile::RowStore& /*entry*/, const StageProgram& p
 ResultGathering gathering(const tile::TmaStore& /*entry*/, const StageProgram& p, std::int64_t warp,
                           base::Bytes max_access) {
   constexpr std::int64_t kPiece = 16, kTogether = 8;
-  ResultGathering out{gathered_write(p, warp, max_access), {{{}, kPiece}, 0, true}};
-  for (std::int64_t piece = 0; piece < kTogether; ++piece) out.read.access.offset.push_back(piece * kPiece);
+  ResultGathering out{gathered_write(p, warp, max_access), {{kPiece, kTogether}, 0, true}};
+  out.read.access.add(kTogether, kPiece);
   out.read.per_warp =
       static_cast<double>(tile::result_tile_bytes(p).n * warp) / static_cast<double>(kPiece * kTogether * p.threads());
   return out;

@@ -12,7 +12,7 @@ namespace tilescope::model {
 
 // One access instruction of one warp, and how many of them every warp makes.
 struct ResultAccess {
-  WarpAccess access;
+  AccessPattern access;
   double per_warp = 0;
   bool by_engine = false;  // by the TMA engine: no warp's access, and past the core's cache
 };

@@ -16,11 +16,10 @@ CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_
 }
 
 // What arrives of a box fills the banks as a warp's neighbouring words would.
-WarpAccess cached_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
-                        std::int64_t warp) {
-  WarpAccess access;
-  access.bytes = arch::kRegisterBytes;
-  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * access.bytes);
+AccessPattern cached_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+                           std::int64_t warp) {
+  AccessPattern access(arch::kRegisterBytes, warp);
+  access.add(warp, arch::kRegisterBytes);
   return access;
 }
 

@@ -90,7 +90,7 @@ TEST(SharedFactors, AreReadOnceForAGroup) {
     const CachedUse use = cached_use(p, operand, 32, {16});
     EXPECT_DOUBLE_EQ(use.reads, 2 * 4 * core_matrices);
     EXPECT_EQ(use.read_instructions, 0) << "they are the instruction's own";
-    EXPECT_EQ(bank_passes(use.read, 32, 4), 1);
+    EXPECT_EQ(bank_use(use.read, 32, 4).passes, 1);
   }
   // 512 columns are two instructions, which read A twice.
   EXPECT_DOUBLE_EQ(cached_use(of_groups("m=512,n=512,k=512", 512), 0, 32, {16}).reads, 2 * 2 * 4 * 16);
@@ -108,9 +108,9 @@ TEST(SharedFactors, TakeNoRegisters) {
 // A warp writes four rows of eight pieces: those of a row begin in one bank unless they are padded.
 TEST(SharedFactors, AreWrittenWithoutConflictsWherePadded) {
   tile::StageProgram p = of_groups("m=512,n=512,k=512");
-  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).write, 32, 4), 4 * 8);
+  EXPECT_EQ(bank_use(cached_use(p, 0, 32, {16}).write, 32, 4).passes, 4 * 8);
   p.operands[0].padding = 8;
-  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).write, 32, 4), 4);
+  EXPECT_EQ(bank_use(cached_use(p, 0, 32, {16}).write, 32, 4).passes, 4);
 }
 
 TEST(MatrixInstruction, IsNotPredictedOnAChipWithoutIt) {
@@ -131,10 +131,10 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
     tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
     p.operands[0].padding = padding;
     const CachedUse use = cached_use(p, 0, 32, {16});
-    EXPECT_EQ(use.read.bytes, 16);
+    EXPECT_EQ(use.read.bytes(), 16);
     // Two warps along n read the same rows: 64 x 64 elements each, eight an access of a lane, 32 lanes.
     EXPECT_EQ(use.reads, 4 * 64 * 64 / (8 * 32));
-    return bank_passes(use.read, 32, 4);
+    return bank_use(use.read, 32, 4).passes;
   };
   EXPECT_EQ(passes(8), 4);
   EXPECT_EQ(passes(0), 32);
@@ -145,21 +145,21 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
 TEST(MatrixInstruction, ReadsWhatIsNotWholeRowsLaneByLane) {
   tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
   p.operands[0].rotate = 8;
-  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).read, 32, 4), 4);
+  EXPECT_EQ(bank_use(cached_use(p, 0, 32, {16}).read, 32, 4).passes, 4);
   p.operands[0].rotate = 4;
   const CachedUse pairs = cached_use(p, 0, 32, {16});
-  EXPECT_EQ(pairs.read.bytes, 4);
+  EXPECT_EQ(pairs.read.bytes(), 4);
   EXPECT_EQ(pairs.reads, 4 * 64 * 64 / (2 * 32));
   p.operands[0].rotate = 1;
   const CachedUse single = cached_use(p, 0, 32, {16});
-  EXPECT_EQ(single.read.bytes, 2);
+  EXPECT_EQ(single.read.bytes(), 2);
   EXPECT_EQ(single.reads, 4 * 64 * 64 / 32) << "an element of each lane at a time";
 }
 
 // A lane has two neighbouring columns, four lanes a row of eight: half a sector of each of eight rows in 16 bits.
 TEST(MatrixInstruction, StoresEightRows) {
   const tile::StageProgram p = fragments("m=512,n=512,k=512");
-  const WarpAccess store = memory_access(p, 2, 32);
+  const WarpAccess store = memory_access(p, 2, 32).addresses();
   EXPECT_EQ(store.bytes, 4);
   EXPECT_EQ(granules_touched(store, 32), 8);
   EXPECT_EQ(store.offset[4] - store.offset[0], 512 * 2);

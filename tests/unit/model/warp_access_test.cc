@@ -30,7 +30,7 @@ TEST(CachedAccess, PassesAPortOfSomeWidthAndLanes) {
   const auto served = [](const WarpAccess& a, const std::vector<arch::Override>& set) {
     const arch::ArchSpec chip = tests::chip("v100", set);
     const Machine m = make_machine(chip);
-    return cycles_of_access(cached_access(a, 1, 1, m), m);
+    return cycles_of_access(cached_access(AccessPattern(a), 1, 1, m), m);
   };
   EXPECT_EQ(served(words, {}), 1);
   EXPECT_EQ(served(words, {{"memory.smem.width", "64 B"}}), 2);
@@ -100,7 +100,7 @@ WarpAccess any_access(std::int64_t min_offset) {
 RC_GTEST_PROP(BankPasses, AreThoseOfANaiveCount, ()) {
   const WarpAccess access = any_access(0);
   const std::int64_t banks = any_of_range(1, 128), width = tests::any_element<std::int64_t>({1, 2, 4, 8, 16});
-  RC_ASSERT(bank_passes(access, banks, width) == naive_passes(access, banks, width));
+  RC_ASSERT(bank_use(access, banks, width).passes == naive_passes(access, banks, width));
 }
 
 RC_GTEST_PROP(GranulesTouched, AreThoseOfANaiveCount, ()) {
@@ -116,20 +116,24 @@ WarpAccess strided(std::int64_t lanes, std::int64_t stride, std::int64_t bytes) 
   return a;
 }
 
+std::int64_t passes_of(const WarpAccess& access, std::int64_t banks, std::int64_t width) {
+  return bank_use(access, banks, width).passes;
+}
+
 TEST(BankPasses, OfWellKnownPatterns) {
-  EXPECT_EQ(bank_passes(strided(32, 4, 4), 32, 4), 1) << "neighbours";
-  EXPECT_EQ(bank_passes(strided(32, 0, 4), 32, 4), 1) << "broadcast";
-  EXPECT_EQ(bank_passes(strided(32, 128, 4), 32, 4), 32) << "a column of 32 words";
-  EXPECT_EQ(bank_passes(strided(32, 132, 4), 32, 4), 1) << "a padded column";
-  EXPECT_EQ(bank_passes(strided(32, 8, 4), 32, 4), 2);
-  EXPECT_EQ(bank_passes(strided(32, 16, 16), 32, 4), 4) << "16 B a lane: four groups of eight lanes";
-  EXPECT_EQ(bank_passes(strided(32, 2, 2), 32, 4), 1) << "two lanes share a word";
-  EXPECT_EQ(bank_passes(strided(64, 4, 4), 32, 4), 2) << "a wavefront of 64 in two groups";
+  EXPECT_EQ(passes_of(strided(32, 4, 4), 32, 4), 1) << "neighbours";
+  EXPECT_EQ(passes_of(strided(32, 0, 4), 32, 4), 1) << "broadcast";
+  EXPECT_EQ(passes_of(strided(32, 128, 4), 32, 4), 32) << "a column of 32 words";
+  EXPECT_EQ(passes_of(strided(32, 132, 4), 32, 4), 1) << "a padded column";
+  EXPECT_EQ(passes_of(strided(32, 8, 4), 32, 4), 2);
+  EXPECT_EQ(passes_of(strided(32, 16, 16), 32, 4), 4) << "16 B a lane: four groups of eight lanes";
+  EXPECT_EQ(passes_of(strided(32, 2, 2), 32, 4), 1) << "two lanes share a word";
+  EXPECT_EQ(passes_of(strided(64, 4, 4), 32, 4), 2) << "a wavefront of 64 in two groups";
 }
 
 TEST(GranulesTouched, WidestAccessesOfTheWidestWarp) {
   EXPECT_EQ(granules_touched(strided(128, 512, 512), 4), 128 * 128);
-  EXPECT_EQ(bank_passes(strided(128, 512, 512), 512, 1), 128);
+  EXPECT_EQ(passes_of(strided(128, 512, 512), 512, 1), 128);
 }
 
 // Per-axis index of a thread's first element: vthread 0, per_thread 0, block 0.
@@ -213,7 +217,7 @@ RC_GTEST_PROP(ScratchpadRead, EveryLaneReadsItsFirstElement, ()) {
     const auto reads = tests::reads_of(*p.space, i);
     const expr::Read read = lowest(reads);
     const Box box = o.im2col ? Box{} : box_of_block(p, reads);
-    const WarpAccess access = scratchpad_read(p, i, 2, warp);
+    const WarpAccess access = scratchpad_read(p, i, 2, warp).addresses();
     RC_ASSERT(access.bytes == 2 * o.element.n);
     RC_ASSERT(static_cast<std::int64_t>(access.offset.size()) == std::min(warp, p.threads()));
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane) {
@@ -250,7 +254,7 @@ RC_GTEST_PROP(MemoryAccess, EveryLaneAddressesItsFirstElement, ()) {
     std::int64_t origin = tests::flat_element(
         *p.space, read, tests::coordinates_at(read, tests::stage_point(*p.space, Point(p.block.size(), 0))));
     if (!o.im2col && plain_single_loops(p)) origin = tests::flat_element(*p.space, read, box_of_block(p, reads).low);
-    const WarpAccess access = memory_access(p, i, warp);
+    const WarpAccess access = memory_access(p, i, warp).addresses();
     RC_ASSERT(access.bytes == p.operands[i].vector * o.element.n);
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane) {
       const Point index = first_index(p, lane);
@@ -287,7 +291,7 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane)
       if (const auto e = static_cast<std::size_t>(first_piece(p, i, lane) * p.operands[i].vector); e < place.size())
         expected.push_back(place[e]);
-    const WarpAccess access = scratchpad_write(p, i, warp);
+    const WarpAccess access = scratchpad_write(p, i, warp).addresses();
     RC_ASSERT(std::vector<std::int64_t>(access.offset.begin(), access.offset.end()) == expected);
   }
 }
@@ -299,7 +303,7 @@ RC_GTEST_PROP(CopiedAccess, FollowsTheTileRowByRow, ()) {
     if (!p.operands[i].cached) continue;
     const tile::Operand& o = p.space->inputs[i];
     const tile::TileShape shape = tile::data_tile(o, p.block);
-    const WarpAccess access = copied_access(p, i, 32);
+    const WarpAccess access = copied_access(p, i, 32).addresses();
     for (std::size_t lane = 0; lane < access.offset.size(); ++lane) {
       std::int64_t rest = first_piece(p, i, static_cast<std::int64_t>(lane)) * p.operands[i].vector, offset = 0;
       for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d])

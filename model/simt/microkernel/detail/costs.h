@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/simt/cached_use.h"
 #include "model/simt/machine.h"
 #include "model/simt/warp_access.h"
 #include "tile/microkernel/rules.h"
@@ -24,25 +25,35 @@ UnrolledReduction unrolled_reduction(const tile::StageProgram& p);
 
 // How a block's warps read a cached operand in one reduction step.
 struct CachedRead {
-  WarpAccess access;            // the first of the first warp
+  AccessPattern access;         // the first of the first warp
   double accesses = 0;          // of one warp, as the program has them
   double left = 1;              // the share of them that is left where a body's equal ones are made once
   bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
 };
 
+StepReads step_reads(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+inline StepReads step_reads(const auto& /*other*/, const tile::StageProgram& /*p*/, std::size_t /*operand*/) {
+  return {};
+}
+
 // `max_access` bounds what one thread reads at a time. Ignores: where a warp's tile begins, which shifts all lanes
 // alike, and what further elements of a lane do to the banks.
 CachedRead cached_read(const tile::Fma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // As tile/microkernel/mma.h says: rows that lanes name, or every lane's own elements.
 CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
 CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
 // An epilogue caches nothing.
 CachedRead cached_read(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
-                       base::Bytes max_access);
+                       base::Bytes max_access, const StepReads& reads);
+template <class Kernel>
+CachedRead cached_read(const Kernel& kernel, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access) {
+  return cached_read(kernel, p, operand, warp, max_access, step_reads(kernel, p, operand));
+}
 
 // Where the element of a row and column of a cached tile lies, in elements from the tile's beginning: row by row, or in
 // core matrices.
@@ -98,22 +109,22 @@ std::int64_t fragment_registers(const tile::Epilogue&, const tile::StageProgram&
 
 // A warp's store of its first results to the output's own memory, from its first element. Nothing where a thread's
 // results lie as its tile does.
-std::optional<WarpAccess> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
-std::optional<WarpAccess> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
-std::optional<WarpAccess> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
-std::optional<WarpAccess> result_store(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t warp);
 
 // A warp's write of its first results, so many neighbours, to the tile in which they are gathered.
-WarpAccess result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
-WarpAccess result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
-WarpAccess result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
-WarpAccess result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 
 // A warp's read of an input where its lanes hold results, of so many neighbours that lie `pitch` elements apart along
 // the operand's dimensions. Nothing where a thread's results lie as its tile does.
-std::optional<WarpAccess> read_at_results(const tile::MicroKernel& kernel, const tile::StageProgram& p,
-                                          std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
-                                          std::int64_t warp);
+std::optional<AccessPattern> read_at_results(const tile::MicroKernel& kernel, const tile::StageProgram& p,
+                                             std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
+                                             std::int64_t warp);
 
 // --- shared by entries
 
@@ -123,9 +134,9 @@ std::int64_t registers_for(const tile::StageProgram& p, std::int64_t elements, b
 // Elements of an input for one iteration or register tile of the lanes' tile.
 std::int64_t fragment_of(const tile::StageProgram& p, std::size_t operand);
 // Of the lanes' first results: their store to memory, and their write to the tile in which they are gathered.
-WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
-WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t vector,
-                          std::int64_t warp);
+AccessPattern store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
+AccessPattern write_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t vector,
+                             std::int64_t warp);
 
 using tile::of_micro_kernel;
 

@@ -31,9 +31,9 @@ constexpr bool loads_through_core_cache(const tile::CpAsync&) { return false; }
 constexpr bool loads_through_core_cache(const tile::Tma&) { return false; }
 
 // The first warp's write of its first pieces to the scratchpad, or of as many bytes of an asynchronous copy.
-WarpAccess cached_write(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
-WarpAccess cached_write(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
-WarpAccess cached_write(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+AccessPattern cached_write(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+AccessPattern cached_write(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+AccessPattern cached_write(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
 // What a thread holds of its pieces and of what it needs to know of them: registers, in kernels of lower/ by their
 // compiler's allowances, and in kernels of others.

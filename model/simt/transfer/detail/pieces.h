@@ -10,12 +10,12 @@
 namespace tilescope::model {
 
 // The first warp's access to its first pieces of a tile that threads move together, which lies row by row.
-WarpAccess pieces_in_rows(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element);
+AccessPattern pieces_in_rows(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element);
 
 // The first warp's write of its first pieces of a cooperative copy.
-WarpAccess scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+AccessPattern scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
 // The first warp's reads from memory of its first pieces of a cooperative copy, from where its first one lies.
-WarpAccess copied_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+AccessPattern copied_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
 }  // namespace tilescope::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What access patterns cost one chip's banks and caches, each computed once: programs of a search make few patterns.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/simt/access_pattern.h"
+#include "model/simt/machine.h"
+#include "model/simt/word_table.h"
+
+namespace tilescope::model {
+
+// Of one access to the scratchpad.
+struct PortUse {
+  BankUse use;
+  std::int64_t served_passes = 0;  // of them, where groups of lanes whose neighbours agree are served together
+};
+PortUse port_use(const AccessPattern& access, const Geometry& g);
+
+// One caller uses it, on one thread; results do not depend on earlier calls.
+class AccessTable {
+ public:
+  explicit AccessTable(const Geometry& g) : geometry_(g) {}
+
+  PortUse port_use(const AccessPattern& access);
+  std::int64_t granules_touched(const AccessPattern& access, std::int64_t granule);
+
+  // Patterns whose addresses have been looked at.
+  std::size_t enumerated() const { return words_.size(); }
+
+ private:
+  // The number of a question about a pattern, and whether it is fresh.
+  WordTable::Found number_of(const AccessPattern& access, std::int64_t question);
+
+  Geometry geometry_;
+  WordTable words_;
+  std::vector<PortUse> answers_;  // by number; granules stand in `served_passes`
+};
+
+// By the table, where there is one.
+inline std::int64_t granules_of(const AccessPattern& access, std::int64_t granule, AccessTable* known) {
+  return known != nullptr ? known->granules_touched(access, granule) : granules_touched(access, granule);
+}
+
+}  // namespace tilescope::model
