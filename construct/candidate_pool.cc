@@ -196,11 +196,10 @@ void CandidatePool::add_tiles(const Seed& seed, const GrowthLimits& limits, Tile
   Extents step = first_step(*seed.space, limits);
   for (std::size_t a = seed.space->spatial; a < step.size(); ++a)
     step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
-  const std::vector<LevelTile> registers = register_tiles(*seed.space, limits, seed.unit);
-  std::vector<AxisChoices> choices(registers.size());
+  std::vector<RegisterTile> registers;
+  for (LevelTile& tile : register_tiles(*seed.space, limits, seed.unit)) registers.push_back({std::move(tile), {}, {}});
   for (const double epsilon : kEpsilons) {
-    for (std::size_t r = 0; r < registers.size(); ++r)
-      add_pairs(seed, limits, registers[r], step, epsilon, choices[r], out);
+    for (RegisterTile& r : registers) add_pairs(seed, limits, r, step, epsilon, out);
     if (out.strict == 0 && (out.all.size() >= kFewTiles || epsilon == kEpsilons.back())) out.strict = out.all.size();
     if (out.all.size() >= kManyTiles || !given_.block.empty()) break;
   }
@@ -208,23 +207,24 @@ void CandidatePool::add_tiles(const Seed& seed, const GrowthLimits& limits, Tile
 }
 
 // The block tiles over one register tile that waste at most so much and are not among the tiles yet.
-void CandidatePool::add_pairs(const Seed& seed, const GrowthLimits& limits, const LevelTile& registers,
-                              const Extents& step, double epsilon, AxisChoices& choices, Tiles& out) {
+void CandidatePool::add_pairs(const Seed& seed, const GrowthLimits& limits, RegisterTile& registers,
+                              const Extents& step, double epsilon, Tiles& out) {
   std::vector<LevelTile> blocks;
   if (given_.block.empty()) {
-    AxisChoices more = block_choices(*seed.space, limits, registers.extents, step, epsilon);
-    if (more == choices) return;  // the same tiles as with the last share
-    choices = std::move(more);
-    blocks = block_tiles(*seed.space, limits, choices, step);
+    AxisChoices more = block_choices(*seed.space, limits, registers.tile.extents, step, epsilon);
+    if (more == registers.choices) return;  // the same tiles as with the last share
+    registers.choices = std::move(more);
+    blocks = block_tiles(*seed.space, limits, registers.choices, step);
   } else {
-    blocks = given_tile(seed, limits, registers.extents, step);
+    blocks = given_tile(seed, limits, registers.tile.extents, step);
   }
-  const auto before = static_cast<std::ptrdiff_t>(out.all.size());
+  const std::vector<std::size_t> before = registers.pairs;
   for (const LevelTile& b : blocks) {
-    const bool known = std::any_of(out.all.begin(), out.all.begin() + before, [&](const Tile& t) {
-      return t.registers == registers.extents && t.block == b.extents;
-    });
-    if (!known) out.all.push_back({registers.extents, b.extents, work_of(*seed.space, registers, b)});
+    const bool known =
+        std::any_of(before.begin(), before.end(), [&](std::size_t pair) { return out.all[pair].block == b.extents; });
+    if (known) continue;
+    registers.pairs.push_back(out.all.size());
+    out.all.push_back({registers.tile.extents, b.extents, work_of(*seed.space, registers.tile, b)});
   }
 }
 

@@ -92,8 +92,14 @@ class CandidatePool {
   LayoutRules rules(bool pads, std::int64_t cores = 1);
   GrowthLimits limits_of(const Seed& seed, GrowthLimits limits) const;
   void add_tiles(const Seed& seed, const GrowthLimits& limits, Tiles& out);
-  void add_pairs(const Seed& seed, const GrowthLimits& limits, const LevelTile& registers, const tile::Extents& step,
-                 double epsilon, AxisChoices& choices, Tiles& out);
+  // With what block tiles over it were grown from last, and which tiles these are.
+  struct RegisterTile {
+    LevelTile tile;
+    AxisChoices choices;
+    std::vector<std::size_t> pairs;
+  };
+  void add_pairs(const Seed& seed, const GrowthLimits& limits, RegisterTile& registers, const tile::Extents& step,
+                 double epsilon, Tiles& out);
   std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
                                     const tile::Extents& step) const;
   using ByHash = std::unordered_multimap<std::size_t, Id>;
