@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/document.h"
+#include "base/simdjson_reader.h"
 #include "base/tree_builder.h"
 
 namespace tilescope::base {
@@ -176,7 +177,10 @@ std::optional<Value> read_json(std::string_view text, SourceId source, Diagnosti
 
 std::optional<Value> read_json_line(std::string_view text, SourceId source, std::uint32_t line, Diagnostics& diags) {
   const Position begin{source, line, 1};
-  return read({text, begin, begin}, {}, diags);
+  const DocumentLimits limits;
+  if (!size_complaint(text.size(), limits))
+    if (auto value = read_object_fast(text, begin, limits)) return value;
+  return read({text, begin, begin}, limits, diags);
 }
 
 }  // namespace tilescope::base

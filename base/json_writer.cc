@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json_writer.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -6,22 +8,32 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/document.h"
-
 namespace tilescope::base {
 namespace {
 
-// Most texts are names that JSON writes as they are; asking the library for those would cost most of a batch's time.
+// The characters that JSON writes as they are.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = ' '; c <= '~'; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
+// Most texts are names of such characters; asking the library for those would cost most of a batch's time.
 bool needs_no_escape(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  bool plain = true;
+  for (const char c : text) plain &= kPlain[static_cast<unsigned char>(c)];
+  return plain;
 }
 
 // Bytes that are no UTF-8 become U+FFFD: a result must be readable whatever name a user gave.
 void append_quoted(const std::string& text, std::string& out) {
-  if (needs_no_escape(text))
-    out.append(1, '"').append(text).append(1, '"');
-  else
+  if (needs_no_escape(text)) {
+    out.push_back('"');
+    out += text;
+    out.push_back('"');
+  } else {
     out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
 }
 
 // The shortest text that reads back to the same double, and stays a double when read again.
@@ -33,24 +45,24 @@ void append_number(double x, std::string& out) {
   std::array<char, 32> text;
   const std::string_view written(text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr);
   out += written;
-  if (written.find_first_of(".e") == std::string_view::npos) out += ".0";
+  if (std::none_of(written.begin(), written.end(), [](char c) { return c == '.' || c == 'e'; })) out += ".0";
 }
 
 class Writer {
  public:
-  explicit Writer(int indent) : indent_(indent) {}
+  Writer(int indent, std::string& out) : indent_(indent), out_(out) {}
 
   void write(const Value& value) {
-    if (const auto* b = value.get_if<bool>()) out_ += *b ? "true" : "false";
-    if (const auto* n = value.get_if<std::int64_t>()) append_integer(*n);
-    if (const auto* x = value.get_if<double>()) append_number(*x, out_);
-    if (const auto* s = value.get_if<std::string>()) append_quoted(*s, out_);
-    if (value.is_null()) out_ += "null";
-    if (const auto* list = value.get_if<List>()) write_items(*list, '[', ']');
-    if (const auto* map = value.get_if<Map>()) write_items(*map, '{', '}');
+    if (const auto* x = value.get_if<double>()) return append_number(*x, out_);
+    if (const auto* n = value.get_if<std::int64_t>()) return append_integer(*n);
+    if (const auto* s = value.get_if<std::string>()) return append_quoted(*s, out_);
+    if (const auto* map = value.get_if<Map>()) return write_items(*map, '{', '}');
+    if (const auto* list = value.get_if<List>()) return write_items(*list, '[', ']');
+    if (const auto* b = value.get_if<bool>())
+      out_ += *b ? "true" : "false";
+    else
+      out_ += "null";
   }
-
-  std::string take() { return std::move(out_); }
 
  private:
   void append_integer(std::int64_t n) {
@@ -86,15 +98,17 @@ class Writer {
 
   int indent_;
   std::size_t depth_ = 0;
-  std::string out_;
+  std::string& out_;
 };
 
 }  // namespace
 
 std::string to_json(const Value& value, int indent) {
-  Writer writer(indent);
-  writer.write(value);
-  return writer.take();
+  std::string out;
+  append_json(value, out, indent);
+  return out;
 }
+
+void append_json(const Value& value, std::string& out, int indent) { Writer(indent, out).write(value); }
 
 }  // namespace tilescope::base

@@ -3,6 +3,7 @@
 // What the commands share: every command adds itself to the application and, when it is the one that was given, runs
 // and leaves its exit status.
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "base/json_writer.h"
 #include "targets/target.h"
 
 namespace tilescope::cli {
@@ -134,7 +136,12 @@ bool report_operators(const std::vector<Operator>& operators) {
 template <class Row>
 void print_rows(const std::vector<Row>& rows, const base::Value& summary) {
   fmt::print("{{\"rows\":[");
-  for (const Row& r : rows) fmt::print("{}\n{}", &r == &rows.front() ? "" : ",", base::to_json(to_document(r)));
+  std::string text;
+  for (const Row& r : rows) {
+    text = &r == &rows.front() ? "\n" : ",\n";
+    base::append_json(to_document(r), text);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
   fmt::print("],\n\"summary\":{}}}\n", base::to_json(summary));
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/fields.h"
+#include "base/json_writer.h"
 #include "expr/infer.h"
 #include "tile/stage_reader.h"
 
@@ -31,8 +32,10 @@ std::vector<std::string_view> tile_axis_names(const Value& stage) {
 // Everything of a stage document that determines its space, as text.
 std::string key_of(const Value& stage) {
   std::string key;
+  constexpr std::size_t kUsual = 256;
+  key.reserve(kUsual);
   for (const std::string_view name : kSpaceKeys) {
-    if (const Value* v = stage.find(name)) key += to_json(*v);
+    if (const Value* v = stage.find(name)) append_json(*v, key);
     key += '|';
   }
   for (const std::string_view name : tile_axis_names(stage)) key.append(name).push_back(',');

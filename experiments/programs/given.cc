@@ -62,7 +62,7 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   base::Diagnostics diags;
   const base::SourceId source = diags.add_source(source_);
   GivenProgram out;
-  out.place = fmt::format("{}:{}", source_, number);
+  out.place = source_ + ':' + std::to_string(number);
   const auto value = base::read_json_line(line, source, static_cast<std::uint32_t>(number), diags);
   auto read = value ? tile::read_batch_line(*value, arch_, spaces_, diags) : std::nullopt;
   if (!read) {

@@ -103,7 +103,10 @@ BatchSummary summarize(const std::vector<PredictedRow>& rows) {
 }
 
 base::Value to_document(const PredictedRow& r) {
-  base::Map row = {{"id", r.id, {}}};
+  constexpr std::size_t kKeys = 20;
+  base::Map row;
+  row.reserve(kKeys);
+  row.push_back({"id", r.id, {}});
   if (!r.group.empty()) row.push_back({"group", r.group, {}});
   if (r.count) row.push_back({"count", *r.count, {}});
   if (r.prediction) base::append(row, to_entries(*r.prediction));

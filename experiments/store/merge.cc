@@ -156,9 +156,9 @@ constexpr std::size_t kAttached = 8;
 // of the indices of hashes, whatever it adds: the fewer, the better.
 class Merger {
  public:
-  Merger(Database& to, const std::string& title) : to_(to), title_(title) {
-    constexpr int kCacheKiB = 512 * 1024;  // the indices of hashes are read and written all over
-    to_.exec(fmt::format("PRAGMA cache_size = -{}", kCacheKiB));
+  // `cache_kib`: for the indices of hashes, which are read and written all over.
+  Merger(Database& to, const std::string& title, int cache_kib) : to_(to), title_(title) {
+    to_.exec(fmt::format("PRAGMA cache_size = -{}", cache_kib));
     to_.exec("PRAGMA temp_store = MEMORY");
     for (const char* table : kContents)
       to_.exec(fmt::format("CREATE TEMP TABLE {}_here (id INTEGER PRIMARY KEY, here INTEGER NOT NULL)", table));
@@ -193,10 +193,13 @@ class Merger {
   }
 
   void attach(const std::string& path, std::size_t number) {
+    // All of a file: a call for each page takes longer than its rows. Its sweep cannot cut it off while this one reads.
+    constexpr std::int64_t kMapped = std::int64_t{1} << 40;
     const auto try_to = [&](const std::string& name) {
       Statement s(to_, fmt::format("ATTACH ? AS shard{}", number));
       s.bind(1, name);
       s.exec();
+      to_.exec(fmt::format("PRAGMA shard{}.mmap_size = {}", number, kMapped));
       to_.execAndGet(fmt::format("SELECT count(*) FROM shard{}.sweeps", number));
     };
     try {
@@ -220,10 +223,21 @@ class Merger {
     sweep_ = s.getColumn(0).getInt64();
   }
 
+  // Where all of a shard's contents are new, which is usual, their ids are the shard's ones and an offset: nothing need
+  // be looked up by its hash again, or by its id for each row.
   void take_contents(const std::string& table) {
     const char* columns = table == "chips" ? "hash, name, document" : "hash, document";
-    to_.exec(of_shard(
+    const int added = to_.exec(of_shard(
         fmt::format("INSERT OR IGNORE INTO main.{0} ({1}) SELECT {1} FROM shard.{0} ORDER BY id", table, columns)));
+    offsets_.erase(table);
+    if (added > 0) {
+      const std::int64_t last_here = to_.getLastInsertRowid();
+      Statement ids(to_, of_shard(fmt::format("SELECT min(id), max(id) FROM shard.{}", table)));
+      ids.executeStep();
+      const std::int64_t first = ids.getColumn(0).getInt64(), last = ids.getColumn(1).getInt64();
+      if (last - first + 1 == added) offsets_[table] = last_here - last;
+      if (offsets_.contains(table)) return;
+    }
     to_.exec(fmt::format("DELETE FROM temp.{}_here", table));
     to_.exec(
         of_shard(fmt::format("INSERT INTO temp.{0}_here SELECT s.id, m.id FROM shard.{0} s CROSS JOIN main.{0} m "
@@ -231,13 +245,20 @@ class Merger {
                              table)));
   }
 
+  // What a column of the part, an id of that table's contents or NULL, is in this store.
+  std::string here(const std::string& table, const std::string& column) const {
+    const auto offset = offsets_.find(table);
+    if (offset != offsets_.end()) return fmt::format("{} + {}", column, offset->second);
+    return fmt::format("(SELECT here FROM temp.{}_here WHERE id = {})", table, column);
+  }
+
   std::size_t take_rows() {
     return static_cast<std::size_t>(to_.exec(of_shard(
-        "INSERT OR IGNORE INTO main.rows SELECT c.here, q.here, w.here, g.here, r.predicted_us, r.low_us, r.high_us, "
-        "r.simulated_us, r.measured_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
-        "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.error FROM shard.rows r "
-        "CROSS JOIN temp.chips_here c ON c.id = r.chip CROSS JOIN temp.requests_here q ON q.id = r.request "
-        "CROSS JOIN temp.workloads_here w ON w.id = r.workload LEFT JOIN temp.programs_here g ON g.id = r.program")));
+        fmt::format("INSERT OR IGNORE INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, "
+                    "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
+                    "blocks, waves, terms, levels, simulation, error FROM shard.rows",
+                    here("chips", "chip"), here("requests", "request"), here("workloads", "workload"),
+                    here("programs", "program")))));
   }
 
   void take_sweep() {
@@ -250,26 +271,25 @@ class Merger {
     find.executeStep();
     here_ = find.getColumn(0).getInt64();
     find.reset();
-    const auto copy = [&](const char* sql) { to_.exec(of_shard(fmt::format(fmt::runtime(sql), here_, sweep_))); };
-    copy(
-        "INSERT OR IGNORE INTO main.sweep_workloads SELECT {}, s.ordinal, s.name, s.kind, s.weight, w.here "
-        "FROM shard.sweep_workloads s JOIN temp.workloads_here w ON w.id = s.workload WHERE s.sweep = {}");
-    copy(
-        "INSERT OR IGNORE INTO main.points SELECT {}, p.ordinal, p.base, p.is_base, p.base_ordinal, p.at, "
-        "p.differences, c.here, q.here, p.refused, p.cost, p.chosen, s.here FROM shard.points p "
-        "LEFT JOIN temp.chips_here c ON c.id = p.chip LEFT JOIN temp.requests_here q ON q.id = p.request "
-        "LEFT JOIN temp.requests_here s ON s.id = p.simulated_request WHERE p.sweep = {}");
+    const auto copy = [&](const char* table, const std::string& columns, const char* again) {
+      to_.exec(of_shard(fmt::format("INSERT {} INTO main.{} SELECT {}, {} FROM shard.{} WHERE sweep = {} {}",
+                                    *again == '\0' ? "OR IGNORE" : "", table, here_, columns, table, sweep_, again)));
+    };
+    copy("sweep_workloads", "ordinal, name, kind, weight, " + here("workloads", "workload"), "");
+    copy("points",
+         fmt::format("ordinal, base, is_base, base_ordinal, at, differences, {}, {}, refused, cost, chosen, {}",
+                     here("chips", "chip"), here("requests", "request"), here("requests", "simulated_request")),
+         "");
     // A shard that was complete stays so: what it had then is here.
-    copy(
-        "INSERT INTO main.shards SELECT {}, shard, shards, points, plan, 0, complete FROM shard.shards WHERE sweep = "
-        "{} "
-        "ON CONFLICT DO UPDATE SET complete = max(complete, excluded.complete)");
+    copy("shards", "shard, shards, points, plan, 0, complete",
+         "ON CONFLICT DO UPDATE SET complete = max(complete, excluded.complete)");
   }
 
   Database& to_;
   std::string title_;
-  std::string schema_;                 // of the part that is taken, with its dot
-  std::int64_t sweep_ = 0, here_ = 0;  // numbers of the sweep in the shard's store, and in this one
+  std::string schema_;                           // of the part that is taken, with its dot
+  std::map<std::string, std::int64_t> offsets_;  // of its ids to those here, of tables that are all new here
+  std::int64_t sweep_ = 0, here_ = 0;            // numbers of the sweep in the shard's store, and in this one
 };
 
 // A store that was not there before is written without a log beside its place, and takes it when it is whole.
@@ -354,7 +374,9 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
     Merged out;
     out.title = parts.front().title;
     {
-      Merger merger(*file, out.title);
+      // A new store has no log: what leaves the cache early is written while the rest is read, and not twice.
+      constexpr int kCacheOfNewKiB = 256 * 1024, kCacheKiB = 512 * 1024;
+      Merger merger(*file, out.title, fresh ? kCacheOfNewKiB : kCacheKiB);
       for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size())))
         merger.take(left.first(std::min(kAttached, left.size())), out);
       out.shards = shards_of(*file, merger.sweep()).value();

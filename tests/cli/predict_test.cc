@@ -72,6 +72,25 @@ TEST_F(Predict, BatchGoesOnAfterBadLines) {
   }
 }
 
+TEST_F(Predict, BatchNamesThePlaceOfEveryBadLine) {
+  const std::string good = line(R"("id": "good", )");
+  const std::string truncated = good.substr(0, 40) + "\n", deep = "{\"id\":" + std::string(70, '[') + "\n";
+  const std::string text = good.substr(0, good.size() - 1) + "\r\n" + "\n" + "\r\n" + truncated +
+                           line("\"id\": \"\xFF\", ") + line(R"("id": 1e999, )") +
+                           line(R"("id": "twice", "id": "again", )") + deep + good;
+  const CliResult r = run(batch(write("b.jsonl", text), {"--json"}));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.err,
+            "b.jsonl:4:41: not valid JSON: invalid string: missing closing quote\n"
+            "b.jsonl:5:9: not valid JSON: invalid string: ill-formed UTF-8 byte\n"
+            "b.jsonl:6:8: the number is beyond 64-bit floating point\n"
+            "b.jsonl:7:17: duplicate key 'id' in a node\n"
+            "b.jsonl:8:70: nested more than 64 deep\n");
+  const Json rows = Json::parse(r.out).at("rows");
+  ASSERT_EQ(rows.size(), 7U) << "blank lines are none";
+  EXPECT_EQ(rows.at(0).at("predicted_us"), rows.at(6).at("predicted_us")) << "a line may end as on Windows";
+}
+
 TEST_F(Predict, BatchNeverRefusesWhatHasRun) {
   const std::string file = write("b.jsonl", line(R"("id": "wide", "measured_us": 50, )", 64));
   EXPECT_GT(json(batch(file)).at("rows").at(0).at("predicted_us"), 0);

@@ -3,7 +3,9 @@
 // with an sbatch of the test's own, which runs the tasks at once or refuses them.
 
 #include <csignal>
+#include <optional>
 #include <random>
+#include <sys/resource.h>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -84,6 +86,47 @@ TEST_F(Shards, MergedTheyAreTheWholeSweep) {
             Json::parse(R"({"count":3,"points":9,"here":[0,1,2],"complete":[0,1,2],"missing":[]})"));
   EXPECT_THAT(keys_of(document.at("rows")), ElementsAre("read", "added"));
   EXPECT_EQ(table("s.db"), table("whole.db"));
+}
+
+rlim_t longest_file = 0;
+
+// Ends the process, as a signal does, in the write that makes a file longer.
+void end_at_longest_file() {
+  const rlimit none{0, 0}, limit{longest_file, longest_file};
+  setrlimit(RLIMIT_CORE, &none);
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// Whatever it had written, the store is as before or has all of its shards; and then it goes on.
+TEST_F(Shards, AMergeThatIsKilledLosesNothing) {
+  ASSERT_EQ(run({"sweep", "small.yaml", "--store", "whole.db"}).status, 0);
+  for (const std::size_t i : {0, 1, 2}) shard(i, 3);
+  const std::string whole = table("whole.db");
+  for (const bool there : {false, true}) {
+    std::size_t killed = 0;
+    constexpr rlim_t kFirst = 2048, kLast = 64 << 20;
+    for (longest_file = kFirst; longest_file < kLast; longest_file += longest_file / 2) {
+      for (const char* file : {"s.db", "s.db-wal", "s.db-shm"}) std::filesystem::remove(path(file));
+      std::optional<std::string> before;
+      if (there) {
+        ASSERT_EQ(run({"merge", "s.db", "s.1.db"}).status, 1);
+        before = table("s.db");
+      }
+      const int status =
+          end_of(start({"merge", "s.db", "s.2.db", "s.0.db", "s.1.db"}, "stdout", end_at_longest_file)).status;
+      if (status == 0) break;
+      ASSERT_EQ(status, 128 + SIGXFSZ) << longest_file;
+      ++killed;
+      if (std::filesystem::exists(path("s.db")))
+        EXPECT_THAT(table("s.db"), testing::AnyOf(before.value_or(whole), whole)) << longest_file;
+      else
+        EXPECT_FALSE(before) << longest_file;
+      EXPECT_EQ(run({"merge", "s.db", "s.0.db", "s.1.db", "s.2.db"}).status, 0) << longest_file;
+      EXPECT_EQ(table("s.db"), whole) << longest_file;
+    }
+    EXPECT_GT(killed, 5U) << "moments of a merge" << (there ? " into a store that is there" : "");
+    EXPECT_FALSE(std::filesystem::exists(path("s.db-merging")));
+  }
 }
 
 TEST_F(Shards, StatusBearsTheContractsNames) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -91,6 +92,60 @@ TEST(JsonLine, RefusesWithLineAndColumn) {
   }
 }
 
+// Lines that are objects take another parser first. Whatever that one thinks of them, their messages are these.
+TEST(JsonLine, RefusesObjectsWithThePlace) {
+  const std::vector<Refusal> all = {
+      {R"({"a": [1, 2)", "12: not valid JSON: unexpected end of input; expected ']'"},
+      {R"({"a": 1)", "8: not valid JSON: unexpected end of input; expected '}'"},
+      {R"({"a)", "4: not valid JSON: invalid string: missing closing quote"},
+      {R"({"a":)", "6: not valid JSON: unexpected end of input; expected '[', '{', or a literal"},
+      {"{\"a\": \"x\xFFy\"}", "9: not valid JSON: invalid string: ill-formed UTF-8 byte"},
+      {"{\"\xC3\": 1}", "4: not valid JSON: invalid string: ill-formed UTF-8 byte"},
+      {R"({"a": 1e999})", "7: the number is beyond 64-bit floating point"},
+      {R"({"a": 01})", "8: not valid JSON: unexpected number literal; expected '}'"},
+      {R"({"a": truer})", "11: not valid JSON: invalid literal"},
+      {R"({"a": nul})", "10: not valid JSON: invalid literal"},
+      {R"({"a": 1,})", "9: not valid JSON: unexpected '}'; expected string literal"},
+      {R"({"a": [1,]})", "10: not valid JSON: unexpected ']'; expected '[', '{', or a literal"},
+      {R"({"a" 1})", "6: not valid JSON: unexpected number literal; expected ':'"},
+      {R"({"a": 1} 2)", "10: not valid JSON: unexpected number literal; expected end of input"},
+      {R"({"a": 1}})", "9: not valid JSON: unexpected '}'; expected end of input"},
+      {R"({"a": "\ud800"})",
+       "14: not valid JSON: invalid string: surrogate U+D800..U+DBFF must be followed by "
+       "U+DC00..U+DFFF"},
+      {R"({"a": "\udc00"})",
+       "13: not valid JSON: invalid string: surrogate U+DC00..U+DFFF must follow "
+       "U+D800..U+DBFF"},
+      {"{\"a\": \"\t\"}",
+       "8: not valid JSON: invalid string: control character U+0009 (HT) must be escaped to "
+       "\\u0009 or \\t"},
+  };
+  for (const Refusal& r : all) EXPECT_EQ(error_of(line(r.text)), "in:7:" + r.error) << r.text;
+}
+
+TEST(JsonLine, ReadsObjectsOfEveryKindOfValue) {
+  const std::string plain =
+      "\xEF\xBB\xBF {\"\xC3\xA9\": [ ], \"b\":{},\"c\":[null,true,false],\"d\":-0,\"e\":-0.0,\"f\":9223372036854775807,"
+      "\"g\":18446744073709551615,\"h\":99999999999999999999,\"i\":5e-324,\"j\":\"\",\"k\":2.5E3 }\r";
+  EXPECT_EQ(to_json(value_of(line(plain))),
+            "{\"\xC3\xA9\":[],\"b\":{},\"c\":[null,true,false],\"d\":0,\"e\":-0.0,\"f\":9223372036854775807,"
+            "\"g\":18446744073709551616.0,\"h\":1e+20,\"i\":5e-324,\"j\":\"\",\"k\":2500.0}");
+  EXPECT_EQ(to_json(value_of(line(R"({"a\n": "b\u00e9", "c": "\ud83d\ude00"})"))),
+            "{\"a\\n\":\"b\xC3\xA9\",\"c\":\"\xF0\x9F\x98\x80\"}");
+}
+
+// Doubles of more digits than 64 bits have: the nearest ones, as strtod finds them.
+TEST(JsonLine, ReadsNumbersOfManyDigits) {
+  for (const char* number :
+       {"100000000000000016.0", "123456789012345678901.5", "0.1000000000000000055511151231257827",
+        "-99999999999999999.9", "12345678901234567890", "-12345678901234567890", "1234567890123456789012e-10",
+        "0.00000000000000000000000001", "9007199254740993.00000000000000000001", "17976931348623157e292",
+        "2.2250738585072011e-308"})
+    EXPECT_EQ(*value_of(line(std::string("{\"a\":") + number + "}")).find("a")->get_if<double>(),
+              std::strtod(number, nullptr))
+        << number;
+}
+
 TEST(JsonLine, PlacesEveryValue) {
   EXPECT_EQ(places_of(line(R"({"a": [1, "x"]})")),
             (Texts{"7:1 a map", "7:2 key a", "7:7 a list", "7:8 the number 1", "7:11 the text 'x'"}));
@@ -106,6 +161,10 @@ TEST(Json, LimitsTheDepth) {
   EXPECT_EQ(error_of(json(nested(65))), "in:1:65: nested more than 64 deep");
   EXPECT_EQ(error_of(json("{\"a\":\n{\"a\":1}}", {.depth = 1})), "in:2:1: nested more than 1 deep");
   EXPECT_EQ(error_of(line(nested(65))), "in:7:65: nested more than 64 deep");
+  const auto object = [&](std::size_t depth) { return "{\"a\":" + nested(depth - 1) + "}"; };
+  EXPECT_TRUE(line(object(64)).value);
+  EXPECT_EQ(error_of(line(object(65))), "in:7:69: nested more than 64 deep");
+  EXPECT_EQ(error_of(line(object(100'000))), "in:7:69: nested more than 64 deep");
 }
 
 TEST(Json, LimitsTheSize) {

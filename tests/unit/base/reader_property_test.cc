@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <ostream>
 
 #include <gtest/gtest.h>
@@ -82,6 +83,45 @@ RC_GTEST_PROP(ReaderProperty, JsonLinesReadLikeDocuments, ()) {
     return value_of(reading_of([&](SourceId source, Diagnostics& diags) { return reader(text, source, 1, diags); }));
   };
   RC_ASSERT(same(with(read_json_line), document, PlacesCount::kYes));
+}
+
+// A line that is a map takes a parser of its own, a document never does: of any text, whole or damaged, both have the
+// same values and places, or the same message.
+RC_GTEST_PROP(ReaderProperty, AnyLineReadsLikeADocument, ()) {
+  const Value tree = *random_tree(kDepth);
+  std::string text = to_json(Map{{"a", tree, {}}, {"\xC3\xA9", *random_leaf(), {}}});
+  const auto damage =
+      rc::gen::element<std::string>("", " ", "\t", ",", ":", "{", "}", "[", "]", "\"", "\\", "\\u", "1", "-", ".", "e",
+                                    "null", "true", "a", "\xFF", "\xC3", "\x01", "\xED\xA0\x80", std::string(1, '\0'));
+  const int damages = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < damages; ++i) {
+    const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size() + 1);
+    const std::size_t removed = std::min(text.size() - at, *rc::gen::inRange<std::size_t>(0, 4));
+    text.replace(at, removed, *damage);
+  }
+  const Reading as_line =
+      reading_of([&](SourceId source, Diagnostics& diags) { return read_json_line(text, source, 1, diags); });
+  const Reading document = json(text);
+  RC_ASSERT(as_line.errors == document.errors);
+  RC_ASSERT(as_line.value.has_value() == document.value.has_value());
+  if (document.value) RC_ASSERT(same(*as_line.value, *document.value, PlacesCount::kYes));
+}
+
+// Numbers of any number of digits are the nearest doubles, as strtod finds them.
+RC_GTEST_PROP(ReaderProperty, NumbersOfLinesAreTheNearestDoubles, ()) {
+  const auto digits = [](std::size_t most) {
+    return *rc::gen::mapcat(rc::gen::inRange<std::size_t>(1, most), [](std::size_t n) {
+      return rc::gen::container<std::string>(n, rc::gen::inRange('0', static_cast<char>('9' + 1)));
+    });
+  };
+  std::string number = *rc::gen::element<std::string>("", "-") + *rc::gen::element<std::string>("0", "1", "7", "9");
+  if (!number.ends_with('0')) number += digits(25);
+  number += '.' + digits(40) + *rc::gen::element<std::string>("", "e-7", "E+3", "e22", "e-300");
+  const Value read = value_of(reading_of([&](SourceId source, Diagnostics& diags) {
+    return read_json_line("{\"a\":" + number + " }", source, 1, diags);
+  }));
+  RC_ASSERT(std::bit_cast<std::uint64_t>(*read.find("a")->get_if<double>()) ==
+            std::bit_cast<std::uint64_t>(std::strtod(number.c_str(), nullptr)));
 }
 
 bool value_or_one_error(const Reading& r) { return r.errors.size() == (r.value ? 0U : 1U); }
