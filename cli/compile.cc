@@ -153,7 +153,7 @@ int run(const Options& o) {
   else
     print_one(operators->front(), *a);
   if (o.nvrtc && !o.json) print_usage(*operators);
-  if (o.stats && !o.json) print_effort(*operators);
+  if (o.stats && !o.json) print_stats(*operators);
   if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
@@ -174,8 +174,9 @@ void add_compile(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_flag("--pareto", o->pareto,
                     "Keep the programs that no other beats both in time and in what they need of a core's memory");
-  command->add_flag("--stats", o->stats,
-                    "Also show what each construction cost, and by how much a program may beat the first one at most");
+  command->add_flag(
+      "--stats", o->stats,
+      "Also show what each construction cost, and of a single stage by how much a program may beat the first at most");
   add_jobs(*command, o->jobs);
   command
       ->add_option("-o,--output", o->folder,

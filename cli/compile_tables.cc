@@ -214,7 +214,13 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   if (compared) print_errors(experiments::errors_by_kind(operators, *published));
 }
 
-void print_effort(const std::vector<CompiledOperator>& operators) {
+void print_stats(const std::vector<CompiledOperator>& operators) {
+  fmt::print("\n");
+  const std::optional<experiments::SearchStats> all = experiments::total_stats(operators);
+  if (!all) {
+    fmt::print("--stats: only --search roller counts what it does, without --pareto, where cores share a memory\n");
+    return;
+  }
   Table table({{"operator"},
                {"tiles", true},
                {"judged", true},
@@ -223,25 +229,15 @@ void print_effort(const std::vector<CompiledOperator>& operators) {
                {"reused", true},
                {"roofline", true},
                {"gap", true}});
-  const auto add = [&](const std::string& id, const construct::SearchEffort& e) {
-    table.add({id, fmt::format("{}", e.tiles), fmt::format("{}", e.programs), fmt::format("{}", e.bounded),
-               fmt::format("{}", e.counted), fmt::format("{}", e.reused), time_text(e.least_us),
-               fmt::format("{:.1f} %", 100 * e.gap())});
+  const auto add = [&](const std::string& id, const experiments::SearchStats& s) {
+    table.add({id, fmt::format("{}", s.tiles), fmt::format("{}", s.judged), fmt::format("{}", s.bounded),
+               fmt::format("{}", s.counted), fmt::format("{}", s.reused), s.least_us ? time_text(*s.least_us) : "-",
+               s.gap ? fmt::format("{:.1f} %", 100 * *s.gap) : "-"});
   };
-  construct::SearchEffort all;
-  std::size_t rows = 0;
-  for (const CompiledOperator& op : operators) {
-    if (!op.effort) continue;
-    add(op.id, *op.effort);
-    all += *op.effort;
-    ++rows;
-  }
-  if (rows > 1) add("all", all);
-  fmt::print("\n");
-  if (rows > 0)
-    table.print();
-  else
-    fmt::print("only --search roller counts what it does\n");
+  for (const CompiledOperator& op : operators)
+    if (op.stats) add(op.id, *op.stats);
+  if (operators.size() > 1) add("all", *all);
+  table.print();
 }
 
 void print_usage(const std::vector<CompiledOperator>& operators) {

@@ -22,9 +22,9 @@ void print_configurations(const experiments::CompiledOperator& op, const arch::A
 void print_suite(const std::vector<experiments::CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published);
 
-// One row per operator: what its construction cost, and by how much a program may beat the first one at most; then the
-// sums.
-void print_effort(const std::vector<experiments::CompiledOperator>& operators);
+// One row per operator: what its construction cost, and of a single stage by how much a program may beat the first one
+// at most; then the sums.
+void print_stats(const std::vector<experiments::CompiledOperator>& operators);
 
 // One row per program that the chip's compiler was given: what was assumed of it, and what it takes.
 void print_usage(const std::vector<experiments::CompiledOperator>& operators);

@@ -24,8 +24,8 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 
 constexpr std::size_t kFewTiles = 24;    // of one seed: fewer are no choice, so that tiles may waste more
 constexpr std::size_t kManyTiles = 200;  // with those that waste more
-constexpr std::size_t kEvaluated =
-    128;  // tiles of one seed that the cost model sees, of those that waste little and more
+// Tiles of one seed that the cost model sees, of those that waste little and more.
+constexpr std::size_t kEvaluated = 128;
 constexpr std::size_t kEvaluatedOfOthers = 32;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::int64_t kSomeRegisters = 1;      // that programs state until a chip says how many
 
@@ -286,7 +286,9 @@ std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts)
 
 const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
   const std::int64_t asked = asks_for_cores(knob) ? cores : 1;
-  const auto [found, fresh] = others_.try_emplace({id, knob, asked});
+  const auto knobs = layout_knobs();
+  const auto [found, fresh] =
+      others_.try_emplace({id, std::find(knobs.begin(), knobs.end(), knob) - knobs.begin(), asked});
   if (fresh) {
     for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, asked)))
       found->second.push_back(add(std::move(p)));

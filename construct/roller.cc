@@ -20,12 +20,12 @@ using Id = CandidatePool::Id;
 constexpr std::size_t kLaidOut = 32;                   // tiles that are worth trying other layouts on
 constexpr std::size_t kStaged = 64, kLaidOutThen = 8;  // tiles whose staging is looked at first, and then all else
 constexpr std::size_t kLaidOutAgain = 4;               // a second time
-// However few are kept, a bound leaves out nothing that may come among so many: the first ones are the same then.
-constexpr std::size_t kLeastKept = 10;
+// What a roofline leaves out does not come among so many, however many are kept: these are the same then.
+constexpr std::size_t kFirst = 10;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The time of a candidate whose compiler is held to so many registers; nothing where a bound says that it is no less
-// than a limit.
+// The time of a candidate whose compiler is held to so many registers, infinite where the cost model cannot tell;
+// nothing where a bound says that it is no less than a limit.
 using Judge = std::function<std::optional<double>(const Candidate&, std::int64_t registers, double limit_us)>;
 
 // What the rooflines of a stage's seeds say; nothing where a cost model is asked that they do not bound.
@@ -61,27 +61,31 @@ class Least {
   // What takes no less is not among them.
   double limit() const { return keep_ > kMost || best_.size() < keep_ ? kNever : best_.back().first; }
 
- private:
   static constexpr std::size_t kMost = 64;  // more are not told apart
 
+ private:
   std::size_t keep_;
   std::vector<std::pair<double, std::uint32_t>> best_;
 };
 
+static_assert(kStaged <= Least::kMost && kLaidOut <= kStaged && kFirst <= Least::kMost);
+
 class Ranking {
  public:
-  Ranking(const CandidatePool& pool, std::size_t keep) : pool_(pool), keep_(keep), tiles_(keep), sizes_(kStaged) {}
+  Ranking(const CandidatePool& pool, std::size_t keep)
+      : pool_(pool), keep_(keep), tiles_(keep), sizes_(kStaged), first_(kFirst) {}
 
   Ranking empty(std::size_t keep) const { return {pool_, keep}; }
 
   // What takes no less cannot come among the best ones.
   double limit() const { return std::max(tiles_.limit(), sizes_.limit()); }
-  // What takes no less is not kept.
-  double kept_limit() const { return tiles_.limit(); }
+  // What takes no less is none of the first ones.
+  double first_limit() const { return first_.limit(); }
   void add(const Judged& j) {
     judged_.push_back(j);
     tiles_.add(pool_[j.id].tiles, j.us);
     sizes_.add(pool_[j.id].size, j.us);
+    first_.add(pool_[j.id].tiles, j.us);
   }
 
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
@@ -112,7 +116,7 @@ class Ranking {
 
   const CandidatePool& pool_;
   std::size_t keep_;
-  Least tiles_, sizes_;
+  Least tiles_, sizes_, first_;
   std::vector<Judged> judged_;  // in the order of construction
 };
 
@@ -129,7 +133,7 @@ class Construction {
         rooflines_(rooflines),
         keep_(keep),
         limits_(growth_limits(a)),
-        ranking_(pool, std::max(keep, kLeastKept)) {
+        ranking_(pool, keep) {
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
   }
@@ -151,10 +155,7 @@ class Construction {
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
     std::vector<Judged> kept = ranking_.best(keep_);
-    if (!kept.empty() && !rooflines_.empty()) {
-      effort_.best_us = kept.front().us;
-      effort_.least_us = least_of_all();
-    }
+    if (!kept.empty() && !rooflines_.empty()) effort_.ends = {kept.front().us, least_of_all()};
     return kept;
   }
 
@@ -185,7 +186,7 @@ class Construction {
       for (auto at = begin; at != begin + n; ++at) {
         CandidatePool::Tile& tile = tiles.all[at->second];
         const double least_us = rooflines_.empty() ? 0 : rooflines_[s].least_us(tile.work.instructions);
-        if (may_be_kept(least_us))
+        if (may_come_first(least_us))
           add_tile(pool_.laid_out(s, limits_, tile), least_us);
         else
           ++effort_.bounded;
@@ -229,7 +230,7 @@ class Construction {
 
   // The fastest of what one choice could be, as it stands among them.
   Judged take(LayoutKnob knob, Judged at, Ranking& ranking) {
-    if (!may_be_kept(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us) return at;
+    if (!may_come_first(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us) return at;
     for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
       const Id id = fitting(other);
       const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
@@ -255,8 +256,8 @@ class Construction {
     return least;
   }
 
-  // Whether a program that takes no less may come among the kept ones, and by more than the gap.
-  bool may_be_kept(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.kept_limit(); }
+  // Whether a program that takes no less may come among the first ones, and by more than the gap.
+  bool may_come_first(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.first_limit(); }
 
   // As tile::fits says of a program that does not state its registers yet.
   bool fits(const Candidate& c) const {

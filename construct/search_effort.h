@@ -3,6 +3,7 @@
 // What a construction cost, and how far from the best program it may have ended.
 
 #include <cstddef>
+#include <optional>
 
 namespace tilescope::construct {
 
@@ -15,21 +16,24 @@ struct SearchEffort {
   std::size_t programs = 0;             // that the model was asked about
   std::size_t bounded = 0;              // tiles and programs of which a bound said that they cannot come among the kept
   std::size_t counted = 0, reused = 0;  // counts that were made, and that were there
-  // Microseconds: the first program's, and the least that the stage's roofline allows any.
-  double best_us = 0, least_us = 0;
 
-  // By what share of its time the first program may be beaten, at most: 0.02 where it takes 2 % more than the roofline.
-  double gap() const { return best_us > 0 ? 1 - least_us / best_us : 0; }
+  // Of one stage: microseconds of its first program, and the least that the stage's roofline allows any. Of several
+  // nothing is known: what connects them may be faster than all their rooflines.
+  struct Ends {
+    double best_us = 0, least_us = 0;
+    // By what share of its time the first program may be beaten, at most: 0.02 where it takes 2 % more.
+    double gap() const { return 1 - least_us / best_us; }
+  };
+  std::optional<Ends> ends;  // where programs were found
 
-  SearchEffort& operator+=(const SearchEffort& more) {
+  // The sum of what was done.
+  void add(const SearchEffort& more) {
     tiles += more.tiles;
     programs += more.programs;
     bounded += more.bounded;
     counted += more.counted;
     reused += more.reused;
-    best_us += more.best_us;
-    least_us += more.least_us;
-    return *this;
+    ends.reset();
   }
 };
 

@@ -82,7 +82,7 @@ class CandidatePool {
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
   std::vector<Id> unaligned(std::size_t seed, GrowthLimits limits);
 
-  // Of what grows with its candidates.
+  // Of what grows with its candidates, but for the costs that it remembers.
   std::size_t bytes() const;
   std::size_t candidates() const { return candidates_.size(); }
   std::size_t counted() const { return counted_; }  // of them
@@ -122,7 +122,7 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
-  std::map<std::tuple<Id, LayoutKnob, std::int64_t>, std::vector<Id>> others_;
+  std::map<std::tuple<Id, std::ptrdiff_t, std::int64_t>, std::vector<Id>> others_;  // by place of the knob
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
   std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
 };

@@ -111,6 +111,12 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           {}};
 }
 
+SearchStats stats_of(const construct::SearchEffort& e) {
+  SearchStats s{e.tiles, e.programs, e.bounded, e.counted, e.reused, {}, {}};
+  if (e.ends) s.least_us = e.ends->least_us, s.gap = e.ends->gap();
+  return s;
+}
+
 CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a,
                              std::optional<tile::RProgram>& first) {
   // A published policy ranks configurations; stages that are fused have no programs yet.
@@ -125,7 +131,7 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.operations = operations_of(op.expression);
   out.construct_ms = found.construct_ms;
   out.rounds = std::move(found.rounds);
-  out.effort = found.effort;
+  if (found.effort) out.stats = stats_of(*found.effort);
   out.error = configurations ? configurations->error : std::move(found.error);
   out.configurations = std::move(configurations);
   for (const tile::RProgram& p : found.programs) {
@@ -142,12 +148,16 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   return out;
 }
 
-base::Value to_document(const construct::SearchEffort& e) {
+base::Value to_document(const SearchStats& s) {
   const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  return base::Map{{"tiles", whole(e.tiles), {}},     {"programs", whole(e.programs), {}},
-                   {"bounded", whole(e.bounded), {}}, {"counted", whole(e.counted), {}},
-                   {"reused", whole(e.reused), {}},   {"best_us", e.best_us, {}},
-                   {"least_us", e.least_us, {}},      {"gap", e.gap(), {}}};
+  base::Map out = {{"tiles", whole(s.tiles), {}},
+                   {"judged", whole(s.judged), {}},
+                   {"bounded", whole(s.bounded), {}},
+                   {"counted", whole(s.counted), {}},
+                   {"reused", whole(s.reused), {}}};
+  if (s.least_us) out.push_back({"least_us", *s.least_us, {}});
+  if (s.gap) out.push_back({"gap", *s.gap, {}});
+  return out;
 }
 
 }  // namespace
@@ -156,6 +166,20 @@ const CompiledProgram& best_of(const CompiledOperator& op) {
   return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
     return a.prediction.predicted_us < b.prediction.predicted_us;
   });
+}
+
+std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& operators) {
+  std::optional<SearchStats> all;
+  for (const CompiledOperator& op : operators) {
+    if (!op.stats) continue;
+    if (!all) all.emplace();
+    all->tiles += op.stats->tiles;
+    all->judged += op.stats->judged;
+    all->bounded += op.stats->bounded;
+    all->counted += op.stats->counted;
+    all->reused += op.stats->reused;
+  }
+  return all;
 }
 
 Totals totals_of(const std::vector<CompiledOperator>& operators) {
@@ -221,7 +245,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
       for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
       row.push_back({"rounds", std::move(rounds), {}});
     }
-    if (stats && op.effort) row.push_back({"search", to_document(*op.effort), {}});
+    if (stats && op.stats) row.push_back({"search", to_document(*op.stats), {}});
     if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document, {}});
     row.push_back({"programs", std::move(programs), {}});
     if (!op.error.empty()) row.push_back({"error", op.error, {}});

@@ -11,7 +11,6 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
-#include "construct/search_effort.h"
 #include "experiments/common/prediction.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/totals.h"
@@ -51,22 +50,32 @@ struct CompiledProgram {
   std::optional<std::int64_t> core_bytes;  // that it needs of a core's memory, of the front of time and memory
 };
 
+// What a construction did (construct/search_effort.h).
+struct SearchStats {
+  std::size_t tiles = 0, judged = 0, bounded = 0, counted = 0, reused = 0;
+  // Of a single stage that has programs: by its roofline, and by what share of its time the first may be beaten.
+  std::optional<double> least_us, gap;
+};
+
 struct CompiledOperator {
   std::string id;
   std::string kind;
   base::Dtype dtype{};
-  std::int64_t count = 1;                         // how often it occurs in its suite
-  double operations = 0;                          // arithmetic ones of one occurrence
-  double construct_ms = 0;                        // CPU time of one thread: construction and ranking
-  std::vector<CompiledProgram> programs;          // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;     // of roller-osdi22: epsilon, programs found
-  std::string error;                              // why there are no programs
-  std::optional<construct::SearchEffort> effort;  // of roller
-  std::optional<Configurations> configurations;   // of welder-open, of all stages as one group
+  std::int64_t count = 1;                        // how often it occurs in its suite
+  double operations = 0;                         // arithmetic ones of one occurrence
+  double construct_ms = 0;                       // CPU time of one thread: construction and ranking
+  std::vector<CompiledProgram> programs;         // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;    // of roller-osdi22: epsilon, programs found
+  std::string error;                             // why there are no programs
+  std::optional<SearchStats> stats;              // of roller
+  std::optional<Configurations> configurations;  // of welder-open, of all stages as one group
 };
 
 // The one predicted to be fastest of the programs, of which there are some.
 const CompiledProgram& best_of(const CompiledOperator& op);
+
+// What all constructions did; nothing where none says.
+std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& operators);
 
 // What the operators take together, by their best programs.
 Totals totals_of(const std::vector<CompiledOperator>& operators);

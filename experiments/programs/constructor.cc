@@ -121,6 +121,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, con
   if (const auto behind = expr::with_quotients_behind(e)) {
     Constructed more;
     add_connected(*behind, apart(*behind, how, keep, more));
+    if (more.effort && out.effort) out.effort->add(*more.effort);
   }
   return fastest(std::move(programs), keep);
 }
@@ -146,10 +147,10 @@ std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, const 
     count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());
-    if (found.effort) {
-      if (!out.effort) out.effort.emplace();
-      *out.effort += *found.effort;
-    }
+    if (found.effort && out.effort)
+      out.effort->add(*found.effort);
+    else if (found.effort)
+      out.effort = found.effort;
     if (found.why.empty() || !out.error.empty()) continue;
     out.error = (e.stages.size() > 1 ? fmt::format("node {}: ", s + 1) : "") + found.why;
   }

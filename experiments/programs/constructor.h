@@ -25,7 +25,7 @@ struct Constructed {
   std::vector<tile::RProgram> programs;        // best first; of roller-osdi22 in the order of discovery
   std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
   std::string error;                           // why there are none
-  // Of roller: of all stages, with those of what inlining makes of them.
+  // Of roller: of all stages, and of what is tried with stages inlined.
   std::optional<construct::SearchEffort> effort;
 };
 

@@ -193,7 +193,8 @@ class Merger {
   }
 
   void attach(const std::string& path, std::size_t number) {
-    // All of a file: a call for each page takes longer than its rows. Its sweep cannot cut it off while this one reads.
+    // As much of a file as SQLite maps: a call for each page takes longer than its rows. The file's lock keeps its
+    // sweep from cutting it off meanwhile.
     constexpr std::int64_t kMapped = std::int64_t{1} << 40;
     const auto try_to = [&](const std::string& name) {
       Statement s(to_, fmt::format("ATTACH ? AS shard{}", number));

@@ -23,8 +23,8 @@ PortUse port_use(const AccessPattern& access, const Geometry& g) {
 WordTable::Found AccessTable::number_of(const AccessPattern& access, std::int64_t question) {
   base::FixedVector<std::int64_t, kMaxWarp + 2 * LaneLoops::static_capacity + 8> words;
   const RowTurn& turn = access.turn();
-  for (const std::int64_t word :
-       {question, access.bytes(), access.lanes(), access.first(), turn.pitch, turn.length, turn.by})
+  for (const std::int64_t word : {question, access.bytes(), access.lanes(), access.first(), turn.pitch, turn.length,
+                                  turn.by, static_cast<std::int64_t>(access.loops().size())})
     words.push_back(word);
   for (const LaneLoop& l : access.loops()) {
     words.push_back(l.times);

@@ -2,6 +2,7 @@
 #include "model/simt/estimate.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -112,7 +113,8 @@ std::optional<double> time_unless_bound(double limit_us, const Counts& counts, s
                                         const Machine& m) {
   StageCosts costs;
   const KernelTime kernel({&counts, 1}, m, {&costs, 1}, registers);
-  if (!kernel.possible() || kernel.least_us() >= limit_us) return std::nullopt;
+  if (!kernel.possible()) return std::numeric_limits<double>::infinity();
+  if (kernel.least_us() >= limit_us) return std::nullopt;
   Estimate s;
   s.terms.resize(m.terms.size());
   add(s, kernel.first());

@@ -26,8 +26,9 @@ namespace tilescope::model {
 // instruction for the stage's dtype.
 std::optional<Estimate> estimate(const Counts& counts, const Machine& m);
 
-// Its `total_us` alone, its compiler held to so many registers (0: as the program says). Nothing, and less work, where
-// the busiest resource alone takes no less than a limit.
+// Its `total_us` alone, its compiler held to so many registers (0: as the program says); infinite where the chip has no
+// instruction for the stage's dtype. Nothing, and less work, where the busiest resource alone takes no less than a
+// limit.
 std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
                                         const Machine& m);
 

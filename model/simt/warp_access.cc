@@ -69,7 +69,7 @@ class BankWords {
 enum class Taking : std::uint8_t { kAll, kFirstSharers };
 
 // How many threads of a warp there are along each axis, the fastest axis first, and how many indices along it lie from
-// one to the next: lane(axis, threads, each) for all axes of more than one. Returns the number of lanes.
+// one to the next: lane(axis, threads, each) for all axes of more than one.
 template <class Lane>
 void each_axis_of_lanes(const StageProgram& p, Taking taking, const Lane& lane) {
   if (taking == Taking::kAll && p.sharers() > 1)

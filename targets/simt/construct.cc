@@ -115,7 +115,10 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;
-    found = construct::roller(stage, a, keep, restrictions, how.pools, &out.effort.emplace());
+    // What is slower may need less memory: no time bounds the front of both.
+    model::CachedCosts known(machine);
+    found = how.pareto ? construct::roller(stage, a, ranked_by(machine, known), keep, restrictions)
+                       : construct::roller(stage, a, keep, restrictions, how.pools, &out.effort.emplace());
   } else if (how.search == Search::kPartition) {
     out.why = "--search partition is for chips whose cores exchange";
   } else {

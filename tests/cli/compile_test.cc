@@ -172,6 +172,21 @@ TEST_F(Compile, TableOfAnOperator) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
 }
 
+// What construction did, in the table and in the document; a gap of one stage alone, and none where none was counted.
+TEST_F(Compile, StatsSayWhatWasDone) {
+  const CliResult table = run(matmul(256, {"--stats"}));
+  EXPECT_THAT(table.out, HasSubstr("\noperator tiles judged bounded counted reused roofline")) << table.out;
+  const Json one = json(matmul(256, {"--stats"})).at("operators").at(0);
+  EXPECT_GT(one.at("search").at("judged"), 100);
+  EXPECT_LE(one.at("search").at("least_us"), one.at("programs").at(0).at("predicted_us"));
+  const Json two = json({"compile", "--arch", "v100", "--op", "T[i,j] = relu(I[i,j]); O[i,j] = T[i,j] + J[i,j]",
+                         "--size", "i=256,j=256", "--stats"});
+  EXPECT_FALSE(two.at("operators").at(0).at("search").contains("gap"));
+  const CliResult none =
+      run({"compile", "--arch", "ipu_gc2", "--op", kMatmul, "--size", "m=256,n=256,k=256", "--stats"});
+  EXPECT_THAT(none.out, HasSubstr("--stats: only --search roller"));
+}
+
 TEST_F(Compile, TableSaysOfHowManyStagesItShowsTheFirst) {
   const CliResult r =
       run({"compile", "--arch", "v100", "--op", "M[i] max=! I[i,j]; O[i,j] = I[i,j] - M[i]", "--size", "i=64,j=64"});

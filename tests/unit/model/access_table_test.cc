@@ -196,5 +196,19 @@ TEST(AccessTable, TellsPatternsApart) {
   EXPECT_EQ(table.port_use(AccessPattern(listed)).use.words, squares.words - 1);
 }
 
+// Loops are told from listed lanes of the same numbers; on a chip that looks at addresses where groups share words.
+TEST(AccessTable, TellsLoopsFromListedLanes) {
+  const arch::ArchSpec chip = tests::chip("k80");
+  AccessTable table(make_geometry(chip));
+  AccessPattern looped(8, 2);
+  looped.add(2, 64);
+  const AccessPattern listed(WarpAccess{{2, 64}, 8});
+  for (const AccessPattern& access : {looped, listed}) {
+    const PortUse fresh = port_use(access, make_geometry(chip));
+    EXPECT_EQ(table.port_use(access).use, fresh.use);
+    EXPECT_EQ(table.port_use(access).served_passes, fresh.served_passes);
+  }
+}
+
 }  // namespace
 }  // namespace tilescope::model

@@ -4,6 +4,7 @@
 #include "model/simt/roofline.h"
 
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,7 +13,9 @@
 #include "model/simt/estimate.h"
 #include "tests/support/build.h"
 #include "tests/support/random_chip.h"
+#include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
 namespace {
@@ -42,8 +45,33 @@ RC_GTEST_PROP(Bounds, NoProgramIsBelowItsRoofline, ()) {
   }
 }
 
+// Neither does one that multiplies by matrix instructions.
+RC_GTEST_PROP(Bounds, NoMatrixProgramIsBelowItsRoofline, ()) {
+  const auto [name, factors] =
+      tests::any_element<std::pair<std::string, tests::Factors>>({{"v100", tests::Factors::kInRegisters},
+                                                                  {"a100", tests::Factors::kInRegisters},
+                                                                  {"h200", tests::Factors::kCached},
+                                                                  {"h200", tests::Factors::kByTma}});
+  const Machine& m = tests::machine(name);
+  const tile::StageProgram p = tests::any_matrix_program(*m.arch, factors).simt().front();
+  const auto time = estimate_stage(p, m);
+  if (!time) return;
+  RC_ASSERT(Roofline(*p.space, p.micro_kernel, m).least_us(iterations_of(p)) <= time->total_us * (1 + 1e-9));
+}
+
+// Of a chip whose reads and writes together are far faster than each alone.
+TEST(Bounds, HoldWhereCopiesAreFast) {
+  const arch::ArchSpec chip =
+      tests::chip("v100", {{"calibration.dram.copy.ratio", "2"}, {"calibration.dram.write.ratio", "0.4"}});
+  const Machine m = make_machine(chip);
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=4");
+  const auto space = tile::make_space(e, tile::contiguous_collapse(e));
+  const tile::StageProgram p = tile::make_stage_program(space, {{4, 16, 1}, {4, 16, 1}}, {64, 64, 4}, base::Bytes{16});
+  EXPECT_LE(Roofline(*space, p.micro_kernel, m).least_us(iterations_of(p)), estimate_stage(p, m)->total_us);
+}
+
 double least_beside_launch(const char* text, const char* sizes, double iterations) {
-  const Machine m = make_machine(tests::chip("v100"));
+  const Machine& m = tests::machine("v100");
   const expr::Expression e = tests::expression(text, sizes);
   return Roofline(*tile::make_space(e, tile::contiguous_collapse(e)), tile::Fma{}, m).least_us(iterations) -
          m.launch_us;
