@@ -39,15 +39,15 @@ PortUse AccessTable::port_use(const AccessPattern& access) {
     if (const auto use = bank_use_of_strides(access, geometry_.banks, geometry_.bank_width_bytes))
       return {*use, use->passes};
   const auto [number, fresh] = number_of(access, kOfBanks);
-  if (fresh) answers_.push_back(model::port_use(access, geometry_));
-  return answers_[number];
+  if (fresh) answers_.push_back({model::port_use(access, geometry_)});
+  return answers_[number].port;
 }
 
 std::int64_t AccessTable::granules_touched(const AccessPattern& access, std::int64_t granule) {
   if (const auto granules = granules_of_strides(access, granule)) return *granules;
   const auto [number, fresh] = number_of(access, granule);
   if (fresh) answers_.push_back({{}, model::granules_touched(access.addresses(), granule)});
-  return answers_[number].served_passes;
+  return answers_[number].granules;
 }
 
 }  // namespace tilescope::model

@@ -34,11 +34,19 @@ class AccessTable {
   WordTable::Found number_of(const AccessPattern& access, std::int64_t question);
 
   Geometry geometry_;
+  // What was asked of a pattern: its banks, or granules of one size.
+  struct Answer {
+    PortUse port;
+    std::int64_t granules = 0;
+  };
   WordTable words_;
-  std::vector<PortUse> answers_;  // by number; granules stand in `served_passes`
+  std::vector<Answer> answers_;  // by number
 };
 
 // By the table, where there is one.
+inline PortUse port_use_of(const AccessPattern& access, const Geometry& g, AccessTable* known) {
+  return known != nullptr ? known->port_use(access) : port_use(access, g);
+}
 inline std::int64_t granules_of(const AccessPattern& access, std::int64_t granule, AccessTable* known) {
   return known != nullptr ? known->granules_touched(access, granule) : granules_touched(access, granule);
 }

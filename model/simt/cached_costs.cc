@@ -10,7 +10,7 @@
 namespace tilescope::model {
 CachedAccess cached_access(const AccessPattern& access, double accesses, double instructions, const Geometry& g,
                            AccessTable* known) {
-  const PortUse port = known != nullptr ? known->port_use(access) : port_use(access, g);
+  const PortUse port = port_use_of(access, g, known);
   return {port.use, port.served_passes, static_cast<double>(access.lanes()), accesses, instructions};
 }
 

@@ -107,7 +107,7 @@ class BlockCounter {
     if (!g_.has_core_cache) return out;
     out.lines = granules_of(access, g_.line_bytes, table());
     if (g_.core_cache_shared)
-      out.banks = known_ != nullptr ? table()->port_use(access).use : bank_use(access, g_.banks, g_.bank_width_bytes);
+      out.banks = port_use_of(access, g_, table()).use;
     else
       out.sectors = granules_of(access, g_.sector_bytes, table());
     return out;
