@@ -55,6 +55,11 @@ class TreeHandler {
   std::optional<Value> read() {
     const char* end = end_;
     if (!nlohmann::json::sax_parse(SharedIterator(cursor_), SharedIterator(end), this)) return std::nullopt;
+    // The parser takes a NUL for the end of the text.
+    if (const char* nul = std::find(begin_, end_, '\0'); nul != end_) {
+      diags_.error(place_of(nul), "not valid JSON: a NUL character");
+      return std::nullopt;
+    }
     return tree_.take();
   }
 

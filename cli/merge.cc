@@ -37,6 +37,11 @@ int run(const Options& o) {
                merged->seconds);
   }
   print_missing(merged->shards);
+  if (merged->lacking > 0)
+    fmt::print(stderr,
+               "{}: {} rows are missing though their shards say that all were computed; tilescope sweep SPEC.yaml "
+               "--store {} computes them\n",
+               o.store, merged->lacking, o.store);
   return merged->complete() ? kDone : kFailed;
 }
 

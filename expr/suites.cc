@@ -24,8 +24,6 @@ constexpr std::array<std::string_view, 9> kSuites = {"roller",           "roller
                                                      "roller-irregular", "roller-tensorcore", "examples",
                                                      "searches",         "transformer_layer", "fused"};
 
-constexpr std::int64_t kMaxCount = 1'000'000'000'000;  // totals stay far from the ends of doubles
-
 // What several operators share: kind and expression.
 struct Form {
   std::string kind;

@@ -18,6 +18,9 @@
 
 namespace tilescope::expr {
 
+// How often one operator may occur: totals stay far from the ends of whole numbers and doubles.
+inline constexpr std::int64_t kMaxCount = 1'000'000'000'000;
+
 struct SuiteOperator {
   std::string id;    // C0, D3, matmul
   std::string kind;  // conv, depthwise, elementwise, matmul, pool, reduction, ...; empty where the file says none

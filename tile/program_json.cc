@@ -2,7 +2,6 @@
 #include "tile/program_json.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
+#include "expr/suites.h"
 #include "tile/bsp/document.h"
 #include "tile/group.h"
 #include "tile/microkernel/detail/document.h"
@@ -362,7 +362,7 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
     out.measured_us = base::as_number(measured, "measured_us", diags);
     if (out.measured_us && *out.measured_us <= 0)
       diags.error(measured->at, fmt::format("measured_us: expected a time above 0, got {}", *out.measured_us));
-    out.count = base::as_integer(f.take("count"), "count", {1, std::numeric_limits<std::int64_t>::max()}, diags);
+    out.count = base::as_integer(f.take("count"), "count", {1, expr::kMaxCount}, diags);
   };
   if (line.find("nodes") != nullptr || line.find("stages") != nullptr) {
     auto program = read_whole(line, arch, cache, diags, keys_of_lines);

@@ -167,7 +167,13 @@ class Merger {
   void take(std::span<const Part> parts, Merged& merged) {
     for (std::size_t i = 0; i < parts.size(); ++i) attach(parts[i].path, i);
     SQLite::Transaction all(to_);  // not IMMEDIATE, which would keep the shards' own sweeps from writing too
-    for (std::size_t i = 0; i < parts.size(); ++i) take(parts[i], i, merged);
+    for (std::size_t i = 0; i < parts.size(); ++i) try {
+        take(parts[i], i, merged);
+      } catch (const SQLite::Exception& e) {
+        if (e.getErrorCode() != SQLITE_CORRUPT && e.getErrorCode() != SQLITE_NOTADB) throw;
+        throw StoreError(
+            fmt::format("{}: {}, or the store that takes it is; nothing of it was merged", parts[i].path, e.what()));
+      }
     all.commit();
     for (std::size_t i = 0; i < parts.size(); ++i) to_.exec(fmt::format("DETACH shard{}", i));
   }
@@ -296,9 +302,11 @@ class Merger {
 // A store that was not there before is written without a log beside its place, and takes it when it is whole.
 class Target {
  public:
-  Target(const std::string& path, bool fresh) : path_(path), at_(fresh ? path + "-merging" : path), fresh_(fresh) {
+  Target(const std::string& path, bool fresh) : path_(path), at_(fresh ? place_beside(path) : path), fresh_(fresh) {
     if (fresh) remove();
   }
+  // Where a new store is written before it is whole; what a merge that was killed has left there goes.
+  static std::string place_beside(const std::string& path) { return path + "-merging"; }
   ~Target() {
     if (fresh_) remove();
   }
@@ -347,6 +355,18 @@ class Target {
   bool fresh_;
 };
 
+// Rows that points of the sweep lack: of chips that are not refused, one for every operator.
+std::size_t rows_lacking(Database& file, std::int64_t sweep) {
+  Statement s(
+      file,
+      "SELECT count(*) FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep WHERE p.sweep = ? AND p.refused "
+      "IS NULL AND p.chip IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows r WHERE r.chip = p.chip AND r.request = "
+      "p.request AND r.workload = w.workload)");
+  s.bind(1, sweep);
+  s.executeStep();
+  return static_cast<std::size_t>(s.getColumn(0).getInt64());
+}
+
 bool is_there(const std::string& path) {
   std::error_code none;
   return fs::exists(path, none) && fs::file_size(path, none) > 0;
@@ -354,13 +374,17 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-bool Merged::complete() const { return shards.complete.size() == shards.count; }
+bool Merged::complete() const { return shards.complete.size() == shards.count && lacking == 0; }
 
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
   const auto start = std::chrono::steady_clock::now();
   std::error_code none;
   for (const std::string& shard : shards)
-    if (fs::equivalent(store, shard, none)) refuse(diags, shard, "is the store that the shards go into; name it once");
+    if (fs::equivalent(store, shard, none))
+      refuse(diags, shard, "is the store that the shards go into; name it once");
+    else if (fs::equivalent(Target::place_beside(store), shard, none))
+      refuse(diags, shard,
+             fmt::format("is where {} is written before it is whole; give one of them another name", store));
   const std::vector<Part> parts = diags.ok() ? parts_of(shards, diags) : std::vector<Part>();
   if (diags.ok() && parts.empty())
     refuse(diags, store, "nothing to merge: no shard has begun; see the logs of the sweeps");
@@ -385,6 +409,7 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       points.bind(1, merger.sweep());
       points.executeStep();
       out.points = static_cast<std::size_t>(points.getColumn(0).getInt64());
+      if (out.shards.complete.size() == out.shards.count) out.lacking = rows_lacking(*file, merger.sweep());
     }
     target.finish(std::move(file));
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -19,6 +19,7 @@ struct Merged {
   StoredShards shards;              // that the store has now
   std::size_t points = 0;           // of them, bases too
   std::size_t read = 0, added = 0;  // rows of the shards, and those of them that the store had not
+  std::size_t lacking = 0;          // rows that the store lacks though all shards say that they were computed
   double seconds = 0;
 
   // All shards are there, with all their rows.

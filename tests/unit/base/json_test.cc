@@ -76,6 +76,7 @@ const std::vector<Refusal>& refusals() {
       {"[\"\xFF\"]", "3: not valid JSON: invalid string: ill-formed UTF-8 byte"},
       {"[1, 1e999]", "5: the number is beyond 64-bit floating point"},
       {"// no", "1: not valid JSON: invalid literal"},
+      {std::string("{\"a\":1}\0{}", 10), "8: not valid JSON: a NUL character"},
   };
   return all;
 }

@@ -301,6 +301,28 @@ TEST_F(ShardsTest, WhatDoesNotBelongTogetherIsRefusedAtItsFile) {
   EXPECT_EQ(merged("o.db", {"title.db"}).title, "Other");
 }
 
+// The place where a new store is written is no shard's.
+TEST_F(ShardsTest, AShardIsNotWrittenOver) {
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 80]}\n" + kWorkloads);
+  run("a.db", Shard{0, 2});
+  run("o.db-merging", Shard{1, 2});
+  EXPECT_THAT(merge_refusal("o.db", {"o.db-merging", "a.db"}), HasSubstr("o.db is written before it is whole"));
+  EXPECT_TRUE(fs::exists(path("o.db-merging")));
+}
+
+// A shard that says that it is complete and is not.
+TEST_F(ShardsTest, RowsThatAreMissingAreCounted) {
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads);
+  const std::vector<std::string> all = shards(2);
+  EXPECT_EQ(merged("whole.db", all).lacking, 0U);
+  SQLite::Database(path(all[1]), SQLite::OPEN_READWRITE)
+      .exec("DELETE FROM rows WHERE chip = (SELECT max(chip) FROM rows)");
+  const Merged less = merged("less.db", all);
+  EXPECT_EQ(less.lacking, rows("whole.db").size() - rows("less.db").size());
+  EXPECT_GT(less.lacking, 0U);
+  EXPECT_FALSE(less.complete());
+}
+
 // As a task leaves it that ends before its sweep is planned.
 TEST_F(ShardsTest, AShardThatWasOnlyBegunIsMissing) {
   run("s.0.db", Shard{0, 2});
