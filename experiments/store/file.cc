@@ -133,6 +133,11 @@ bool is_busy(const SQLite::Exception& e) {
   return e.getErrorCode() == kBusy;
 }
 
+bool is_damaged(const SQLite::Exception& e) {
+  constexpr int kCorrupt = 11, kNotADatabase = 26;  // SQLITE_CORRUPT, SQLITE_NOTADB
+  return e.getErrorCode() == kCorrupt || e.getErrorCode() == kNotADatabase;
+}
+
 bool has_shards_table(SQLite::Database& file) { return pragma(file, "user_version") == kShardsSchema; }
 
 void add_shards_table(SQLite::Database& file) {

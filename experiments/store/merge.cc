@@ -170,7 +170,7 @@ class Merger {
     for (std::size_t i = 0; i < parts.size(); ++i) try {
         take(parts[i], i, merged);
       } catch (const SQLite::Exception& e) {
-        if (e.getErrorCode() != SQLITE_CORRUPT && e.getErrorCode() != SQLITE_NOTADB) throw;
+        if (!is_damaged(e)) throw;
         throw StoreError(
             fmt::format("{}: {}, or the store that takes it is; nothing of it was merged", parts[i].path, e.what()));
       }

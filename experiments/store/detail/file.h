@@ -31,6 +31,8 @@ void add_shards_table(SQLite::Database& file);
 
 // Another process kept the file for longer than this one waits.
 bool is_busy(const SQLite::Exception& e);
+// Whether the file is no longer what SQLite wrote.
+bool is_damaged(const SQLite::Exception& e);
 
 // As SQLite is to open a file that lies where nothing may be written.
 std::string read_only_uri(const std::string& path);
