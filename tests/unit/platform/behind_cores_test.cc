@@ -87,6 +87,9 @@ sim::SimReport any_simulation(Drawn& d) {
 }
 
 RC_GTEST_PROP(BehindCores, OurCachesTakeTheSameCycles, ()) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer does not know the stacks of SystemC's threads, which a discarded case leaves";
+#endif
   Drawn d;
   const sim::SimReport expected = any_simulation(d);
   const sim::SimulationContext context;
