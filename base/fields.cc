@@ -33,9 +33,8 @@ Fields::Fields(const Value& map, std::string what, Diagnostics& diags, Renames r
     diags_.error(map.at, fmt::format("{}: expected a map, got {}", what_, map.describe()));
     return;
   }
-  constexpr std::size_t kTaken = 32;
-  if (entries->size() > 4) known_.reserve(kTaken);
-  // A handful of keys is compared faster than hashed, and every line of a batch passes here.
+  known_.reserve(entries->size());  // most of them are asked for, and every line of a batch passes here
+  // A handful of keys is compared faster than hashed.
   constexpr std::size_t kFew = 24;
   if (entries->size() <= kFew) {
     for (auto e = entries->begin(); e != entries->end(); ++e)
