@@ -133,13 +133,6 @@ bool same_size(const StageProgram& p, const StageProgram& q) {
   return p.space == q.space && p.thread == q.thread && p.threads() == q.threads();
 }
 
-bool same(const StageProgram& p, const StageProgram& q) {
-  return same_tiles(p, q) && p.split == q.split && p.reduction_order == q.reduction_order && p.mapping == q.mapping &&
-         p.thread_order == q.thread_order && p.operands == q.operands && p.unroll == q.unroll &&
-         p.num_stages == q.num_stages && p.block_order == q.block_order && p.group_m == q.group_m &&
-         p.micro_kernel == q.micro_kernel;
-}
-
 bool same(const Restrictions& a, const Restrictions& b) {
   return a.pads == b.pads && a.direct_stores == b.direct_stores && a.lowering_refusal == b.lowering_refusal &&
          a.instruction == b.instruction && a.block == b.block;
@@ -284,17 +277,27 @@ std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts)
   return found->second;
 }
 
+std::vector<CandidatePool::Id> CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
+  std::vector<Id> out;
+  for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, cores))) out.push_back(add(std::move(p)));
+  listed_ += out.size();
+  return out;
+}
+
 const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
-  const std::int64_t asked = asks_for_cores(knob) ? cores : 1;
   const auto knobs = layout_knobs();
-  const auto [found, fresh] =
-      others_.try_emplace({id, std::find(knobs.begin(), knobs.end(), knob) - knobs.begin(), asked});
-  if (fresh) {
-    for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, asked)))
-      found->second.push_back(add(std::move(p)));
-    listed_ += found->second.size();
+  const auto place = static_cast<std::size_t>(std::find(knobs.begin(), knobs.end(), knob) - knobs.begin());
+  if (asks_for_cores(knob)) {
+    const auto [found, fresh] = others_by_cores_.try_emplace({id, place, cores});
+    if (fresh) found->second = made_by(knob, id, cores);
+    return found->second;
   }
-  return found->second;
+  if (others_.size() <= id) others_.resize(candidates_.size());
+  if (others_[id][place] == nullptr) {
+    auto made = std::make_unique<std::vector<Id>>(made_by(knob, id, 1));
+    others_[id][place] = std::move(made);
+  }
+  return *others_[id][place];
 }
 
 const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits& limits, std::int64_t cores,
@@ -326,7 +329,7 @@ CandidatePool::Id CandidatePool::add(StageProgram p) {
   const std::size_t hash = hash_of(p);
   const auto [begin, end] = by_hash_.equal_range(hash);
   for (auto known = begin; known != end; ++known)
-    if (same(candidates_[known->second].program, p)) return known->second;
+    if (candidates_[known->second].program == p) return known->second;
 
   const auto id = static_cast<Id>(candidates_.size());
   Candidate& c = candidates_.emplace_back();
@@ -355,8 +358,9 @@ std::size_t CandidatePool::bytes() const {
   constexpr std::size_t kInTable = 2 * sizeof(void*), kInTree = 4 * sizeof(void*);
   const std::size_t hashed = by_hash_.size() + by_tiles_.size() + by_size_.size();
   return candidates_.size() * sizeof(Candidate) + hashed * (sizeof(ByHash::value_type) + kInTable) +
-         others_.size() * (sizeof(decltype(others_)::value_type) + kInTree) + listed_ * sizeof(Id) + arena_bytes_ +
-         tile_bytes_;
+         others_.size() * sizeof(decltype(others_)::value_type) +
+         others_by_cores_.size() * (sizeof(decltype(others_by_cores_)::value_type) + kInTree) + listed_ * sizeof(Id) +
+         arena_bytes_ + tile_bytes_;
 }
 
 }  // namespace tilescope::construct

@@ -233,18 +233,19 @@ StageProgram apply_layout(StageProgram p, const LayoutRules& rules) {
   return p;
 }
 
-std::span<const LayoutKnob> layout_knobs() {
+std::span<const LayoutKnob, kLayoutKnobs> layout_knobs() {
   // Steps before staging: what is cached one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutKnob, 8> kKnobs = {other_neighbours,   other_transfers, other_steps,
-                                                       other_staging,      other_splits,    other_stores,
-                                                       other_block_orders, other_rows};
+  static constexpr std::array<LayoutKnob, kLayoutKnobs> kKnobs = {other_neighbours,   other_transfers, other_steps,
+                                                                  other_staging,      other_splits,    other_stores,
+                                                                  other_block_orders, other_rows};
   return kKnobs;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutKnob, 8> kOrder = {other_neighbours, other_transfers, other_staging,      other_steps,
-                                                other_splits,     other_stores,    other_block_orders, other_rows};
+  constexpr std::array<LayoutKnob, kLayoutKnobs> kOrder = {other_neighbours,   other_transfers, other_staging,
+                                                           other_steps,        other_splits,    other_stores,
+                                                           other_block_orders, other_rows};
   std::vector<StageProgram> out = {apply_layout(p, rules)};
   for (const LayoutKnob knob : kOrder) {
     const std::size_t so_far = out.size();

@@ -70,6 +70,42 @@ class Least {
 
 static_assert(kStaged <= Least::kMost && kLaidOut <= kStaged && kFirst <= Least::kMost);
 
+// The fastest program of each class, however many.
+class Fastest {
+ public:
+  void add(std::uint32_t of, const Judged& j) {
+    if (places_.size() <= of) places_.resize(of + 1, kNone);
+    if (places_[of] == kNone) {
+      places_[of] = static_cast<std::uint32_t>(of_each_.size());
+      of_each_.push_back({j, added_});
+    } else if (Entry& known = of_each_[places_[of]]; j.us < known.judged.us) {
+      known = {j, added_};
+    }
+    ++added_;
+  }
+  // The first of them, best first; of equal times the one that was added first.
+  std::vector<Judged> first(std::size_t keep) const {
+    std::vector<Entry> in_order = of_each_;
+    const auto kept = in_order.begin() + static_cast<std::ptrdiff_t>(std::min(keep, in_order.size()));
+    std::partial_sort(in_order.begin(), kept, in_order.end(), [](const Entry& a, const Entry& b) {
+      return a.judged.us != b.judged.us ? a.judged.us < b.judged.us : a.added < b.added;
+    });
+    std::vector<Judged> out;
+    for (auto e = in_order.begin(); e != kept; ++e) out.push_back(e->judged);
+    return out;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct Entry {
+    Judged judged;
+    std::size_t added = 0;
+  };
+  std::vector<std::uint32_t> places_;  // among these, by class
+  std::vector<Entry> of_each_;
+  std::size_t added_ = 0;
+};
+
 class Ranking {
  public:
   Ranking(const CandidatePool& pool, std::size_t keep)
@@ -82,42 +118,26 @@ class Ranking {
   // What takes no less is none of the first ones.
   double first_limit() const { return first_.limit(); }
   void add(const Judged& j) {
-    judged_.push_back(j);
-    tiles_.add(pool_[j.id].tiles, j.us);
-    sizes_.add(pool_[j.id].size, j.us);
-    first_.add(pool_[j.id].tiles, j.us);
+    const Candidate& c = pool_[j.id];
+    of_tiles_.add(c.tiles, j);
+    of_sizes_.add(c.size, j);
+    tiles_.add(c.tiles, j.us);
+    sizes_.add(c.size, j.us);
+    first_.add(c.tiles, j.us);
   }
 
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
-  std::vector<Judged> best(std::size_t keep) const {
-    return best_of_distinct(keep, [&](Id id) { return pool_[id].tiles; });
-  }
+  std::vector<Judged> best(std::size_t keep) const { return of_tiles_.first(keep); }
 
   // The best ones that differ in what a thread keeps or in how many threads there are: where two axes may stand for
   // each other, as images and channels of a depthwise convolution, one layout is as good for blocks along either.
-  std::vector<Judged> best_of_each_size(std::size_t keep) const {
-    return best_of_distinct(keep, [&](Id id) { return pool_[id].size; });
-  }
+  std::vector<Judged> best_of_each_size(std::size_t keep) const { return of_sizes_.first(keep); }
 
  private:
-  template <class Class>
-  std::vector<Judged> best_of_distinct(std::size_t keep, const Class& class_of) const {
-    std::vector<Judged> in_order = judged_;
-    std::stable_sort(in_order.begin(), in_order.end(), [](const Judged& a, const Judged& b) { return a.us < b.us; });
-    std::vector<Judged> out;
-    for (const Judged& j : in_order) {
-      if (out.size() >= keep) break;
-      const bool seen =
-          std::any_of(out.begin(), out.end(), [&](const Judged& o) { return class_of(o.id) == class_of(j.id); });
-      if (!seen) out.push_back(j);
-    }
-    return out;
-  }
-
   const CandidatePool& pool_;
   std::size_t keep_;
   Least tiles_, sizes_, first_;
-  std::vector<Judged> judged_;  // in the order of construction
+  Fastest of_tiles_, of_sizes_;
 };
 
 // One run of the construction: what is known of the stage, the chip and the question.
@@ -133,6 +153,7 @@ class Construction {
         rooflines_(rooflines),
         keep_(keep),
         limits_(growth_limits(a)),
+        reduces_(pool.seeds().front().space->axes.size() > pool.seeds().front().space->spatial),
         ranking_(pool, keep) {
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
@@ -267,26 +288,38 @@ class Construction {
   // The program, with its rows as they are where it does not fit with them placed.
   Id fitting(Id id) { return fits(pool_[id]) ? id : pool_.with_plain_rows(id); }
 
+  // What is known of a candidate's time: it, or no more than that it is no less.
+  struct Known {
+    double us = 0;
+    std::int64_t registers = 0;
+    bool exact = false;
+  };
+
   // Its time; never where it does not fit, the cost model cannot tell, or it takes no less than the limit.
   Judged judged(Id id, double least_us, double limit_us) {
     const Candidate& c = pool_[id];
-    Judged j{id, kNever, 0, least_us};
-    if (!fits(c)) return j;
+    if (!fits(c)) return {id, kNever, 0, least_us};
     ++asked_;
+    if (known_.size() <= id) known_.resize(pool_.candidates());
+    Known& known = known_[id];
+    if (!known.exact && known.us < limit_us) known = found_out(id, limit_us);
+    return {id, known.exact && known.us < limit_us ? known.us : kNever, known.registers, least_us};
+  }
+
+  Known found_out(Id id, double limit_us) {
+    const Candidate& c = pool_[id];
     const model::Counts& counts = pool_.counts(id);
-    j.registers = model::held_registers(counts, machine_);
+    const std::int64_t registers = model::held_registers(counts, machine_);
+    const Known never{kNever, registers, true};
     // Where nothing is reduced, threads that keep less compute the same and spill nothing.
-    const tile::TileSpace& space = *c.program.space;
-    const bool reduces = space.axes.size() > space.spatial;
-    if (!reduces && counts.registers_needed > machine_.registers_per_thread) return j;
+    if (!reduces_ && counts.registers_needed > machine_.registers_per_thread) return never;
     // As tile::holds_registers.
-    if (j.registers > arch::max_registers(arch_, c.threads)) return j;
-    if (reduces && counts.registers_of_sums > j.registers) return j;
+    if (registers > arch::max_registers(arch_, c.threads)) return never;
+    if (reduces_ && counts.registers_of_sums > registers) return never;
     ++effort_.programs;
-    const std::optional<double> us = judge_(c, j.registers, limit_us);
+    const std::optional<double> us = judge_(c, registers, limit_us);
     effort_.bounded += us ? 0 : 1;
-    if (us && *us < limit_us) j.us = *us;
-    return j;
+    return {us.value_or(limit_us), registers, us.has_value()};
   }
 
   CandidatePool& pool_;
@@ -297,8 +330,10 @@ class Construction {
   const Rooflines& rooflines_;  // by seed
   std::size_t keep_;
   GrowthLimits limits_;
+  bool reduces_;
   std::int64_t scratchpad_bytes_ = 0;
   Ranking ranking_;
+  std::vector<Known> known_;  // by candidate
   SearchEffort effort_;
   std::size_t asked_ = 0;  // counts
 };

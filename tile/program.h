@@ -85,6 +85,8 @@ struct StageProgram : Tiling, SimtSchedule {
   std::int64_t thread_iterations_along(std::size_t axis) const;
   double iterations_per_step() const;
   double reduction_tiles_per_step() const;
+
+  bool operator==(const StageProgram&) const = default;
 };
 
 // The level at which a tensor passes from one stage to the next.

@@ -65,6 +65,8 @@ struct SimtSchedule {
   // Threads of a block: those that compute, and those with the producer warp, where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_producers(std::int64_t warp) const;
+
+  bool operator==(const SimtSchedule&) const = default;
 };
 
 }  // namespace tilescope::tile

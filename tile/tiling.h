@@ -26,6 +26,9 @@ struct Tiling {
   bool is_split() const;
   // Iterations of a reduced axis in one step of one part.
   std::int64_t iterations_along(std::size_t axis) const;
+
+  // Of one space, not of two that are alike.
+  bool operator==(const Tiling&) const = default;
 };
 
 }  // namespace tilescope::tile

@@ -3,9 +3,11 @@
 // The programs of one stage on chips of one geometry. Each is made, laid out and counted once, whichever of the chips
 // asks for it first; what they take is the chip's own business. Results do not depend on what was asked before.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <memory_resource>
 #include <span>
 #include <tuple>
@@ -32,12 +34,12 @@ struct Seed {
 };
 
 struct Candidate {
-  tile::StageProgram program;           // states some registers; how many is for each chip to say
-  std::int64_t threads = 0;             // of a block, producers among them
-  base::Bytes scratchpad;               // of a block
-  std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
+  tile::StageProgram program;  // states some registers; how many is for each chip to say
+  std::int64_t threads = 0;    // of a block, producers among them
+  base::Bytes scratchpad;      // of a block
   // The first candidate with the same tiles and sharing, and the first one whose threads keep as much and are as many.
   std::uint32_t tiles = 0, size = 0;
+  std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
 };
 
 class CandidatePool {
@@ -104,6 +106,7 @@ class CandidatePool {
                                     const tile::Extents& step) const;
   using ByHash = std::unordered_multimap<std::size_t, Id>;
   // The candidate of that hash that is the same, or `id` itself, which is added then.
+  std::vector<Id> made_by(LayoutKnob knob, Id id, std::int64_t cores);
   template <class Same>
   Id first_of(ByHash& known, std::size_t hash, Id id, const Same& same);
 
@@ -122,7 +125,9 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
-  std::map<std::tuple<Id, std::ptrdiff_t, std::int64_t>, std::vector<Id>> others_;  // by place of the knob
+  // By place of the knob: those that ask for no cores, of each candidate, null where nobody asked yet; those that do.
+  std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
+  std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
   std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
 };

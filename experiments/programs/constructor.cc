@@ -91,7 +91,13 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
                                    const std::vector<const tile::RProgram*>& programs, base::Diagnostics& diags) {
   const targets::Target& target = targets::target_of(a);
   std::optional<BestProgram> best;
-  for (const tile::RProgram* p : programs) {
+  for (auto at = programs.begin(); at != programs.end(); ++at) {
+    const tile::RProgram* p = *at;
+    // Chips that differ little have many programs in common.
+    const auto is_same = [&](const tile::RProgram* other) {
+      return other->nodes == p->nodes && other->edges == p->edges;
+    };
+    if (std::any_of(programs.begin(), at, is_same)) continue;
     auto taken = target.taken_by(*p, a, diags, {});
     auto time = taken ? estimate(*taken, &diags, {}) : std::nullopt;
     if (!time || (best && time->total_us >= best->estimate.total_us)) continue;

@@ -64,6 +64,8 @@ struct BspSchedule {
   bool homes_in_cores = false;  // of the first stage: what the program reads and its results are at home in the
                                 // cores' memory although the chip has a DRAM
   std::string instruction;      // of the chip: what computes
+
+  bool operator==(const BspSchedule&) const = default;
 };
 
 // A stage's program for a machine of tiles that exchange.
@@ -86,6 +88,9 @@ struct BspStage : BspSchedule {
   std::int64_t steps() const;
   // Of the axes' numbers in the order of the cores' numbers: one more along an axis is so many cores further.
   std::int64_t core_stride(std::size_t axis) const;
+
+  // Of one space, not of two that are alike.
+  bool operator==(const BspStage&) const = default;
 };
 
 }  // namespace tilescope::tile
