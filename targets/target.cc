@@ -14,6 +14,7 @@ namespace {
 // The row of a class that no reader takes programs for.
 constexpr Target refusing(const char* why) {
   return {.construct = why,
+          .same_programs = why,
           .search = why,
           .aligned = why,
           .connect = why,

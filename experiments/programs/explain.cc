@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,11 +39,15 @@ struct Chip {
   Constructor constructor;
 };
 
+using Dtypes = std::pair<base::Dtype, base::Dtype>;  // of values, of their sums
+
 struct ChangedChip {
   Change change;
   double log_ratio = 0;        // of the changed number to the number
   std::unique_ptr<Chip> chip;  // nothing where it is refused
   std::string why;
+  // Dtypes of operators for which a search finds on it what it finds on the chip as it is.
+  std::set<Dtypes> same_programs = {};
 };
 
 // Of a message the part that says what is wrong.
@@ -95,6 +100,19 @@ std::vector<ChangedChip> changed_chips(const arch::ArchSpec& a, const LoadChange
   return out;
 }
 
+// Most changes are of what no search sees: of the simulator alone, or of other dtypes' instructions.
+void find_same_programs(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
+                        std::vector<ChangedChip>& chips) {
+  const auto& same_programs = targets::target_of(a).same_programs;
+  if (!same_programs.refusal().empty()) return;
+  std::set<Dtypes> asked;
+  for (const NamedExpression& op : operators) asked.emplace(op.expression.dtype, op.expression.accumulate);
+  for (ChangedChip& c : chips)
+    for (const auto& [dtype, accumulate] : asked)
+      if (c.chip != nullptr && same_programs(a, c.chip->arch, dtype, accumulate))
+        c.same_programs.emplace(dtype, accumulate);
+}
+
 // What is left out of a changed chip alone.
 void note_changed(const std::vector<NamedExpression>& operators, const std::vector<ChangedChip>& chips,
                   base::Diagnostics& diags) {
@@ -144,7 +162,9 @@ struct Work {
 
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
-  const Constructed found = c.chip->constructor.construct(w.op->expression, &pools);
+  const expr::Expression& op = w.op->expression;
+  const bool searches = !c.same_programs.contains({op.dtype, op.accumulate});
+  const Constructed found = searches ? c.chip->constructor.construct(op, &pools) : Constructed{};
   base::Diagnostics diags;
   if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
@@ -207,7 +227,8 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   if (!expressions) return std::nullopt;
   note_instructions(*expressions, a, diags);
   const Chip chip(a);
-  const std::vector<ChangedChip> chips = changed_chips(a, load);
+  std::vector<ChangedChip> chips = changed_chips(a, load);
+  find_same_programs(*expressions, a, chips);
   note_changed(*expressions, chips, diags);
   std::vector<Work> work(expressions->size());
   parallel_for(work.size(), jobs, [&] {

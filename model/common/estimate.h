@@ -23,6 +23,8 @@ struct NamedTerm {
   std::string_view name;  // of a level's term the level's
   bool overlaps = true;   // with the others that do; a term that does not comes on top of them
   double time_us = 0;     // that it alone would take
+
+  bool operator==(const NamedTerm&) const = default;
 };
 using Terms = base::FixedVector<NamedTerm, kMaxTerms>;
 
@@ -33,6 +35,8 @@ struct LevelUse {
   double transactions = 0;    // scratchpad: passes; caches and DRAM: sectors
   double conflict_ratio = 1;  // scratchpad: passes over the least that the bytes need; else bytes moved over bytes used
   double time_us = 0;         // at this level's rate alone
+
+  bool operator==(const LevelUse&) const = default;
 };
 using LevelUses = base::FixedVector<LevelUse, kMaxLevels>;
 

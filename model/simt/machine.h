@@ -26,12 +26,16 @@ using PipeCycles = std::array<double, arch::kMaxPipes>;
 struct PipeUse {
   PipeCycles cycles_per_lane{};
   bool any = false;  // nothing but issue slots bounds it where false
+
+  bool operator==(const PipeUse&) const = default;
 };
 
 // One cache of device scope.
 struct DeviceCache {
   double bytes_per_us = 0, capacity_bytes = 0, latency_cycles = 0;
   std::int64_t sector_bytes = 0;
+
+  bool operator==(const DeviceCache&) const = default;
 };
 
 // What the rows of a DRAM's banks cost.
@@ -51,6 +55,8 @@ struct DramRows {
   // Share of the time in which a channel's data bus works: not while its only rank is refreshed, and its rows are
   // closed before and opened behind that.
   double between_refreshes = 1;
+
+  bool operator==(const DramRows&) const = default;
 };
 
 // What the chip offers for one kind of product: multiply-adds a cycle and core, calibrated, latency, and what one of
@@ -59,6 +65,8 @@ struct Arithmetic {
   double per_cycle = 0;
   double latency_cycles = 0;
   PipeUse use;
+
+  bool operator==(const Arithmetic&) const = default;
 };
 
 // What bounds the levels of device scope beside the width of their ports (model/simt/detail/memory_bounds.h). A rate or
@@ -76,6 +84,8 @@ struct MemoryBounds {
   double asking_bytes = 0;  // of such a port, for a request without data: a beat of the core's own
   double translations_per_us = 0, page_bytes = 0, reach_bytes = 0;  // fetched; of a page, of all at hand
   bool translates_writes = false;
+
+  bool operator==(const MemoryBounds&) const = default;
 };
 
 // What of a chip decides what a program does: which accesses its threads make, what they touch, what a thread holds.
@@ -157,11 +167,13 @@ struct Rates {
   Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch
   LevelUses levels;  // outermost first
 
-  const arch::ArchSpec* arch = nullptr;  // outlives the machine
+  bool operator==(const Rates&) const = default;
 };
 
 // Both. What counts a program takes a Geometry, so that it cannot see a rate.
-struct Machine : Geometry, Rates {};
+struct Machine : Geometry, Rates {
+  const arch::ArchSpec* arch = nullptr;  // outlives the machine
+};
 
 // Terms of a core's own resources, which stand before those of the device: issue, arithmetic, scratchpad, core cache.
 inline constexpr std::size_t kCoreTerms = 4;

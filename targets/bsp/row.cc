@@ -78,6 +78,7 @@ std::vector<std::string> ratios(const arch::ArchSpec& /*a*/) { return {"link.cop
 }  // namespace
 
 const Target kRow = {.construct = &construct,
+                     .same_programs = "its programs are constructed for each chip anew",
                      .search = "only construction finds programs of its cores",
                      .aligned = "only construction finds programs of its cores",
                      .connect = "cores that exchange compute one stage at a time",

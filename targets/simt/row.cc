@@ -8,6 +8,7 @@
 
 #include "backends/cuda/emit.h"
 #include "construct/connecting.h"
+#include "construct/seen_chip.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/simt/estimate.h"
@@ -51,6 +52,10 @@ std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RPr
   construct::Restrictions restrictions = given;
   restrictions.lowering_refusal = &lower::lowering_refusal;
   return construct::graph_connecting(e, alone, machine, restrictions);
+}
+
+bool same_programs(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate) {
+  return construct::SeenChip(a).has_programs_of(construct::SeenChip(b), dtype, accumulate);
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
@@ -104,6 +109,7 @@ std::optional<cuda::Emitted> emit(const Lowered& program, std::string_view about
 }  // namespace
 
 const Target kRow = {.construct = &construct,
+                     .same_programs = &same_programs,
                      .search = &search,
                      .aligned = &aligned,
                      .connect = &connect,
