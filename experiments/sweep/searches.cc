@@ -2,10 +2,15 @@
 #include "experiments/sweep/detail/searches.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
 namespace tilescope::experiments {
+
+bool restrict_alike(const construct::Restrictions& a, const construct::Restrictions& b) {
+  return a.pads == b.pads && a.block == b.block;
+}
 
 SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes)
     : workloads_(workloads) {
@@ -15,10 +20,16 @@ SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::s
 
 std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions) {
   const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Asked& s) {
-    return s.chip == &chip && s.restrictions.pads == restrictions.pads && s.restrictions.block == restrictions.block;
+    return s.chip == &chip && restrict_alike(s.restrictions, restrictions);
   });
   const auto number = static_cast<std::size_t>(known - searches_.begin());
-  if (number == searches_.size()) searches_.push_back({&chip, restrictions});
+  if (number < searches_.size()) return number;
+  arch::ArchSpec neutral = construct::with_neutral_rates(chip);
+  const auto pool = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) {
+    return restrict_alike(s.restrictions, restrictions) && s.neutral == neutral;
+  });
+  searches_.push_back({&chip, restrictions, static_cast<std::size_t>(pool - shared_.begin())});
+  if (pool == shared_.end()) shared_.push_back({std::move(neutral), restrictions});
   return number;
 }
 
@@ -49,6 +60,12 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
     found->programs = std::move(programs);
   }
   return found->programs;
+}
+
+std::uint64_t SweepSearches::dropped() const {
+  std::uint64_t all = 0;
+  for (const auto& of_workload : pools_) all += of_workload->pools.dropped();
+  return all;
 }
 
 }  // namespace tilescope::experiments

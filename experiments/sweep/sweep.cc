@@ -102,6 +102,7 @@ class Runner {
   bool complete() const { return progress_.done == progress_.all && (!escalates() || escalated_); }
   const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
+  std::uint64_t pools_dropped() { return tasks_.searches().dropped(); }
 
  private:
   // A choice takes all points: it is made where the shards are merged.
@@ -251,11 +252,15 @@ class Runner {
     simulate(simulated, jobs, stopped);
   }
 
-  // Point by point, of as few operators at a time that the programs which points keep for each other are bounded.
-  std::vector<Unit> in_order(std::vector<Unit> units) const {
+  // Point by point, of as few operators at a time that the programs which points keep for each other are bounded, chips
+  // that share their programs one after the other, so that few chips' programs are at hand at a time.
+  std::vector<Unit> in_order(std::vector<Unit> units) {
     const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.all().size()));
-    std::stable_sort(units.begin(), units.end(),
-                     [&](const Unit& a, const Unit& b) { return a.workload / at_a_time < b.workload / at_a_time; });
+    const auto place = [&](const Unit& u) {
+      const Task& t = tasks_[u.task];
+      return std::pair(u.workload / at_a_time, t.search ? tasks_.searches().pool_of(*t.search) : 0);
+    };
+    std::stable_sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) { return place(a) < place(b); });
     return units;
   }
 
@@ -431,7 +436,8 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     const auto shard = request.shard ? std::optional(ShardOfSweep{*request.shard, spec->title}) : std::nullopt;
     auto store = StoreWriter::open(request.store, request.tool_version, diags, shard);
     if (!store) return std::nullopt;
-    Runner runner(*spec, *points, of_files, *store, request.memory > 0 ? request.memory : quarter_of_memory(), tell);
+    const std::size_t memory = request.memory > 0 ? request.memory : quarter_of_memory();
+    Runner runner(*spec, *points, of_files, *store, memory, tell);
     Clock::time_point start;
     double start_cpu_seconds = 0;
     try {
@@ -449,6 +455,11 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.computed = runner.computed();
     out.lost = runner.lost();
     out.stopped = !runner.complete();
+    if (const std::uint64_t dropped = runner.pools_dropped(); dropped > 0)
+      diags.note({},
+                 fmt::format("--memory: {} times programs that chips share did not fit {} MiB and went; the results "
+                             "are the same, and take longer",
+                             dropped, memory >> 20));
   }
   std::optional<SweepState> state = stored_state(request.store, *spec, diags);
   if (!state) return std::nullopt;

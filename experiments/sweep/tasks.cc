@@ -9,14 +9,6 @@
 #include "experiments/sweep/detail/task.h"
 
 namespace tilescope::experiments {
-namespace {
-
-bool same(const construct::Restrictions& a, const construct::Restrictions& b) {
-  return a.pads == b.pads && a.block == b.block;
-}
-
-}  // namespace
-
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
     : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
   for (const PlannedPoint& p : plan.points)
@@ -119,7 +111,7 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
   const PlannedPoint* at = &p;
   if (p.point.is_base) {
     const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {
-      return g.second->chip == p.chip && same(g.second->restrictions, p.restrictions);
+      return g.second->chip == p.chip && restrict_alike(g.second->restrictions, p.restrictions);
     });
     if (same_chip == grid_.end()) return;
     at = same_chip->second;
@@ -135,7 +127,7 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
       std::vector<std::size_t> index = at->index;
       index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
       const auto neighbour = grid_.find(index);
-      if (neighbour != grid_.end() && same(neighbour->second->restrictions, t.restrictions))
+      if (neighbour != grid_.end() && restrict_alike(neighbour->second->restrictions, t.restrictions))
         add(*plan_.chips[*neighbour->second->chip]);
     }
 }

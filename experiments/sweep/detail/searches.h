@@ -4,6 +4,7 @@
 // chip and of its neighbours judge; for the .cc files of experiments/ alone.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,9 @@ namespace tilescope::experiments {
 // As many as `compile` keeps by default: what its first one is, is the best here.
 inline constexpr std::size_t kSearched = 10;
 
+// Whether they are the same as far as sweeps restrict programs.
+bool restrict_alike(const construct::Restrictions& a, const construct::Restrictions& b);
+
 class SweepSearches {
  public:
   // Keeps of programs that chips share so many bytes, all workloads together.
@@ -29,6 +33,8 @@ class SweepSearches {
   // The number of the search for that chip under those restrictions; `chip` outlives this.
   std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions);
   const arch::ArchSpec& chip_of(std::size_t search) const { return *searches_[search].chip; }
+  // A number that searches which share programs have in common, in the order in which they were added.
+  std::size_t pool_of(std::size_t search) const { return searches_[search].pool; }
 
   // One row more is going to ask for it.
   void expect(std::size_t search, std::size_t workload);
@@ -36,9 +42,17 @@ class SweepSearches {
   // forgotten after the last one that was expected. What is found does not depend on which row asks first.
   std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
 
+  // How often programs that chips share went because there was no room, to be made again where they are asked for.
+  std::uint64_t dropped() const;
+
  private:
   struct Asked {
     const arch::ArchSpec* chip = nullptr;
+    construct::Restrictions restrictions;
+    std::size_t pool = 0;
+  };
+  struct Shared {
+    arch::ArchSpec neutral;
     construct::Restrictions restrictions;
   };
   struct Found {
@@ -58,6 +72,7 @@ class SweepSearches {
   const std::vector<SweepWorkload>& workloads_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Asked> searches_;
+  std::vector<Shared> shared_;  // what searches of one pool have in common
   std::mutex lock_;
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload
 };

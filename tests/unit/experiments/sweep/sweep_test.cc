@@ -86,6 +86,37 @@ std::string texts_of(const StoredPoint& p) {
   return out;
 }
 
+// How often a sweep's note says that programs which chips share went; 0 where there is none.
+int dropped(const std::vector<base::Diagnostic>& notes) {
+  for (const base::Diagnostic& n : notes)
+    if (n.text.starts_with("--memory: ")) return std::stoi(n.text.substr(n.text.find(' ')));
+  return 0;
+}
+
+// Whatever the order of a sweep's axes, chips that share programs are asked one after the other, so that the programs
+// of few of them are at hand at a time. What there is no room for is made again, and a note says so.
+TEST_F(SweepTest, ChipsThatSharePrograms) {
+  constexpr const char* kBanks = "  memory.smem.banks: [8, 16, 32, 64, 128]\n";
+  constexpr const char* kCores = "  core.count: {from: 72, to: 80, step: 2}\n";
+  const std::string workload = "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=512,k=128'}\n";
+  const auto dropped_with = [&](const std::string& axes, std::size_t memory, const std::string& name) {
+    std::ofstream(path("sweep.yaml")) << "sweep: S\nbase: v100\naxes:\n" << axes << workload;
+    base::Diagnostics diags;
+    SweepRequest request{path("sweep.yaml"), path(name), "test", 1};
+    request.memory = memory;
+    sweep(request, [] { return false; }, [](const SweepProgress&) {}, diags);
+    tests::require_no_errors(diags);
+    return dropped(diags.notes());
+  };
+  constexpr std::size_t kRoomForFew = std::size_t{8} << 20;
+  EXPECT_EQ(dropped_with(std::string(kBanks) + kCores, std::size_t{1} << 30, "plenty.db"), 0);
+  const int outside = dropped_with(std::string(kBanks) + kCores, kRoomForFew, "outside.db");
+  const int inside = dropped_with(std::string(kCores) + kBanks, kRoomForFew, "inside.db");
+  EXPECT_GT(outside, 0) << "there is room for all of them";
+  EXPECT_LE(inside, outside + 1);
+  EXPECT_EQ(table("outside.db"), table("plenty.db"));
+}
+
 TEST_F(SweepTest, PointsAreThoseOfPlainLoops) {
   run("sweep: Grid\nbase: [v100, a100]\naxes:\n"
       "  memory.smem.banks: {from: 8, to: 64, times: 2}\n"
