@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "experiments/store/writer.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -27,31 +27,21 @@ using testing::SizeIs;
 
 constexpr const char* kVersion = "1.2.3";
 
-class StoreTest : public testing::Test {
+class StoreTest : public tests::Stores {
  protected:
-  StoreTest() { fs::create_directories(folder_); }
-  ~StoreTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name = "r.db") const { return (folder_ / name).string(); }
+  std::string path(const std::string& name = "r.db") const { return Stores::path(name); }
   StoreWriter writer(const std::string& version = kVersion) const {
     base::Diagnostics diags;
     auto out = StoreWriter::open(path(), version, diags);
     tests::require_no_errors(diags);
     return std::move(out.value());
   }
-  Store reader() const {
-    base::Diagnostics diags;
-    auto out = Store::open(path(), diags);
-    tests::require_no_errors(diags);
-    return std::move(out.value());
-  }
+  Store reader() const { return store("r.db"); }
   std::string refusal() const {
     base::Diagnostics diags;
     EXPECT_FALSE(Store::open(path(), diags));
     return diags.formatted_errors().at(0);
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_store_" + std::to_string(getpid());
 };
 
 Prediction prediction(double us) {
@@ -341,7 +331,7 @@ TEST_F(StoreTest, OneWriterAtATime) {
   if (child == 0) {
     const StoreWriter to = writer();
     char c = 'x';
-    if (write(held[1], &c, 1) == 1 && read(finish[0], &c, 1) == 1) _exit(0);
+    if (::write(held[1], &c, 1) == 1 && read(finish[0], &c, 1) == 1) _exit(0);
     _exit(1);
   }
   char c = 0;
@@ -355,7 +345,7 @@ TEST_F(StoreTest, OneWriterAtATime) {
                 HasSubstr("r.db: another sweep is writing to it (process " + std::to_string(child) + "); wait"));
   }
   EXPECT_THAT(reader().sweeps(), IsEmpty());
-  ASSERT_EQ(write(finish[1], &c, 1), 1);
+  ASSERT_EQ(::write(finish[1], &c, 1), 1);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);

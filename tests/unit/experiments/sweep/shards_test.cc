@@ -6,20 +6,17 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <set>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "experiments/store/merge.h"
-#include "experiments/sweep/export.h"
 #include "experiments/sweep/sweep.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -41,16 +38,9 @@ const std::string kSweep =
     "  program.padding: [best, none]\nprograms: [construct, fixed]\n" +
     kWorkloads;
 
-class ShardsTest : public testing::Test {
+class ShardsTest : public tests::Stores {
  protected:
-  ShardsTest() {
-    fs::create_directories(folder_);
-    write("sweep.yaml", kSweep);
-  }
-  ~ShardsTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  ShardsTest() { write("sweep.yaml", kSweep); }
 
   std::optional<SweepRun> run(const std::string& store, std::optional<Shard> shard, base::Diagnostics& diags,
                               const std::string& version = "test", const std::string& file = "sweep.yaml") const {
@@ -95,16 +85,6 @@ class ShardsTest : public testing::Test {
     EXPECT_FALSE(merge(path(out), paths(names), diags));
     return diags.formatted_errors().at(0);
   }
-  Store store(const std::string& name) const {
-    base::Diagnostics diags;
-    return std::move(Store::open(path(name), diags).value());
-  }
-  std::string table(const std::string& name, TableForm form = TableForm::kCsv) const {
-    const Store s = store(name);
-    std::string out;
-    write_table(s, s.sweeps().front(), form, [&](std::string_view text) { out += text; });
-    return out;
-  }
   // Every row that a store has, with the contents that name it, every byte.
   std::set<std::string> rows(const std::string& name) const {
     SQLite::Database file(path(name), SQLite::OPEN_READONLY);
@@ -126,8 +106,6 @@ class ShardsTest : public testing::Test {
     }
     return out;
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_shards_" + std::to_string(getpid());
 };
 
 TEST_F(ShardsTest, AShardStoresItsPointsAsTheWholeSweepDoes) {
