@@ -39,6 +39,10 @@ std::optional<std::int64_t> holder_of(int file) {
 }  // namespace
 
 std::unique_ptr<StoreLock> StoreLock::take(const std::string& store, base::Diagnostics& diags) {
+  if (std::string why = why_no_file(store); !why.empty()) {
+    diags.error({diags.add_source(store)}, std::move(why));
+    return nullptr;
+  }
   auto lock = std::make_unique<StoreLock>(::open(path_of(store).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (lock->file_ < 0) {
     const char* why = std::strerror(errno);
@@ -59,7 +63,7 @@ StoreLock::~StoreLock() {
 }
 
 std::optional<std::int64_t> running_sweep(const std::string& path) {
-  const int file = ::open(path_of(path).c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path_of(path).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // nor wait, were it a pipe
   if (file < 0) return std::nullopt;
   const auto holder = holder_of(file);
   ::close(file);

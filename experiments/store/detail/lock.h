@@ -13,7 +13,8 @@ namespace tilescope::experiments {
 // Held by this process, not by its children, until it is destroyed.
 class StoreLock {
  public:
-  // Null after an error: no such folder, nothing may be written there. Throws StoreError where another process has it.
+  // Null after an error: no such folder, nothing may be written there, or what is there is no file. Throws StoreError
+  // where another process has it.
   static std::unique_ptr<StoreLock> take(const std::string& store, base::Diagnostics& diags);
   explicit StoreLock(int file) : file_(file) {}
   ~StoreLock();

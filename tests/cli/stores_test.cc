@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stores may lie at and what becomes of them where a command refuses: pipes and devices, links, damaged rows.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kSmall =
+    "sweep: Small\nbase: v100\naxes:\n  core.count: [40, 60]\n"
+    "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add}\n";
+
+class StoreFiles : public Cli {
+ protected:
+  StoreFiles() { write("small.yaml", kSmall); }
+
+  CliResult sweep(const std::string& store, const Args& more = {}) const {
+    return run(with({"sweep", "small.yaml", "--store", store}, more));
+  }
+  // Stores of both shards: s.0.db, s.1.db.
+  void sweep_shards() const {
+    for (const std::string i : {"0", "1"}) ASSERT_EQ(sweep("s." + i + ".db", {"--shard", i + "/2"}).status, 0);
+  }
+};
+
+struct NoFile {
+  std::string name;
+  void (*make)(const fs::path& at);
+};
+
+void PrintTo(const NoFile& n, std::ostream* out) { *out << n.name; }
+
+class StoreThatIsNoFile : public StoreFiles, public testing::WithParamInterface<NoFile> {};
+
+// Who opens a pipe to read it waits for who writes to it.
+void end_soon() {
+  constexpr unsigned kSeconds = 30;
+  alarm(kSeconds);
+}
+
+TEST_P(StoreThatIsNoFile, IsRefusedAtOnce) {
+  sweep_shards();
+  GetParam().make(path("no.db"));
+  const Args commands[] = {{"merge", "o.db", "s.0.db", "no.db"},
+                           {"merge", "no.db", "s.0.db", "s.1.db"},
+                           {"sweep", "small.yaml", "--store", "no.db"},
+                           {"sweep", "small.yaml", "--store", "no.db", "--shard", "0/2"},
+                           {"sweep", "small.yaml", "--store", "no.db", "--slurm", "--dry-run"},
+                           {"export", "no.db", "-o", "t.csv"},
+                           {"status", "no.db"}};
+  for (const Args& command : commands) {
+    const CliResult r = end_of(start(command, "stdout", end_soon));
+    EXPECT_EQ(r.status, 2) << testing::PrintToString(command);
+    EXPECT_EQ(r.err, "no.db: is a " + GetParam().name + ", and a store is a file; give the store another name\n")
+        << testing::PrintToString(command);
+  }
+  for (const char* file : {"o.db", "o.db-lock", "no.db-lock", "no.db-merging"}) EXPECT_FALSE(fs::exists(path(file)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, StoreThatIsNoFile,
+    testing::Values(NoFile{"folder", [](const fs::path& at) { fs::create_directory(at); }},
+                    NoFile{"pipe", [](const fs::path& at) { ASSERT_EQ(mkfifo(at.c_str(), 0600), 0); }},
+                    NoFile{"socket", [](const fs::path& at) { ASSERT_EQ(mknod(at.c_str(), S_IFSOCK | 0600, 0), 0); }},
+                    NoFile{"device", [](const fs::path& at) { fs::create_symlink("/dev/null", at); }}),
+    [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace tilescope::tests
