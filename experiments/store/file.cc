@@ -148,6 +148,7 @@ void add_shards_table(SQLite::Database& file) {
 std::string why_no_file(const std::string& path) {
   std::error_code unknown;
   const fs::file_status there = fs::status(path, unknown);
+  if (there.type() == fs::file_type::none) return fmt::format("cannot be reached: {}", unknown.message());
   if (!fs::exists(there) || fs::is_regular_file(there)) return {};
   const char* what = fs::is_directory(there) ? "folder"
                      : fs::is_fifo(there)    ? "pipe"

@@ -4,23 +4,19 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <optional>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "experiments/common/new_file.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
 namespace {
 
 // One lock a file, whatever links lead to it.
-std::string path_of(const std::string& store) {
-  std::error_code unknown;
-  const std::filesystem::path file = std::filesystem::weakly_canonical(store, unknown);
-  return (unknown ? store : file.string()) + "-lock";
-}
+std::string path_of(const std::string& store) { return behind_links(store) + "-lock"; }
 
 struct flock whole_file() {
   struct flock all{};

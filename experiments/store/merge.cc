@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/common/new_file.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
 #include "experiments/store/detail/shards.h"
@@ -306,7 +307,7 @@ class Target {
     if (fresh) remove();
   }
   // Where a new store is written before it is whole; what a merge that was killed has left there goes.
-  static std::string place_beside(const std::string& path) { return path + "-merging"; }
+  static std::string place_beside(const std::string& path) { return behind_links(path) + "-merging"; }
   ~Target() {
     if (fresh_) remove();
   }
@@ -332,7 +333,7 @@ class Target {
     const bool kept = written >= 0 && ::fsync(written) == 0;
     if (written >= 0) ::close(written);
     std::error_code failed;
-    if (kept) fs::rename(at_, path_, failed);
+    if (kept) fs::rename(at_, behind_links(path_), failed);
     if (!kept || failed) throw StoreError(path_ + ": cannot be written" + (failed ? ": " + failed.message() : ""));
   }
 

@@ -179,8 +179,8 @@ std::string shard_store(const std::string& store, std::size_t index);
 // The files of such names that are there, by their shards.
 std::vector<std::pair<std::size_t, std::string>> shard_stores(const std::string& store);
 
-// Why what lies there can be no store: a folder, a pipe, a socket, a device. Empty where a file is there or nothing. It
-// opens nothing: to open a pipe waits for who writes to it.
+// Why what lies there can be no store: a folder, a pipe, a socket, a device, links in a circle. Empty where a file is
+// there or nothing. It opens nothing: to open a pipe waits for who writes to it.
 std::string why_no_file(const std::string& path);
 
 // Is a sweep writing to this store? Its process, or nothing.

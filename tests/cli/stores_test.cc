@@ -63,6 +63,8 @@ TEST_P(StoreThatIsNoFile, IsRefusedAtOnce) {
     EXPECT_EQ(r.err, "no.db: is a " + GetParam().name + ", and a store is a file; give the store another name\n")
         << testing::PrintToString(command);
   }
+  fs::create_symlink("circle.db", path("circle.db"));
+  EXPECT_THAT(bad_input({"merge", "circle.db", "s.0.db"}), StartsWith("circle.db: cannot be reached: Too many levels"));
   for (const char* file : {"o.db", "o.db-lock", "no.db-lock", "no.db-merging"}) EXPECT_FALSE(fs::exists(path(file)));
 }
 
@@ -73,6 +75,23 @@ INSTANTIATE_TEST_SUITE_P(
                     NoFile{"socket", [](const fs::path& at) { ASSERT_EQ(mknod(at.c_str(), S_IFSOCK | 0600, 0), 0); }},
                     NoFile{"device", [](const fs::path& at) { fs::create_symlink("/dev/null", at); }}),
     [](const auto& kind) { return kind.param.name; });
+
+TEST_F(StoreFiles, ALinkThatLeadsToNothingIsFollowed) {
+  sweep_shards();
+  fs::create_directory(path("there"));
+  fs::create_symlink("there/o.db", path("o.db"));
+  ASSERT_EQ(run({"merge", "o.db", "s.0.db", "s.1.db"}).status, 0);
+  EXPECT_TRUE(fs::is_symlink(path("o.db")));
+  EXPECT_TRUE(fs::is_regular_file(path("there/o.db")));
+  // One lock of one file, by whatever name.
+  EXPECT_TRUE(fs::exists(path("there/o.db-lock")));
+  for (const char* file : {"o.db-lock", "o.db-merging", "there/o.db-merging"}) EXPECT_FALSE(fs::exists(path(file)));
+  fs::create_symlink("there/w.db", path("w.db"));
+  ASSERT_EQ(sweep("w.db").status, 0);
+  EXPECT_TRUE(fs::is_symlink(path("w.db")));
+  EXPECT_TRUE(fs::exists(path("there/w.db-lock")));
+  EXPECT_FALSE(fs::exists(path("w.db-lock")));
+}
 
 }  // namespace
 }  // namespace tilescope::tests
