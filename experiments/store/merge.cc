@@ -413,6 +413,7 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       if (out.shards.complete.size() == out.shards.count) out.lacking = rows_lacking(*file, merger.sweep());
     }
     target.finish(std::move(file));
+    lock->keep();
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return out;
   });

@@ -117,6 +117,7 @@ std::optional<StoreWriter> StoreWriter::open(const std::string& path, const std:
   if (lock == nullptr) return std::nullopt;
   auto file = open_to_write(path, tool_version, shard, diags);
   if (file == nullptr) return std::nullopt;
+  lock->keep();
   return on_file(path, [&] { return StoreWriter(std::make_unique<Open>(path, std::move(lock), std::move(file))); });
 }
 

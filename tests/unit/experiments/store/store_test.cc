@@ -5,6 +5,7 @@
 #include "experiments/store/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/store/detail/lock.h"
 #include "experiments/store/writer.h"
 #include "tests/support/stores.h"
 
@@ -351,6 +353,48 @@ TEST_F(StoreTest, OneWriterAtATime) {
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(running_sweep(path()));
   writer();
+}
+
+TEST_F(StoreTest, ARefusalLeavesNoLockThatWasNotThere) {
+  SQLite::Database(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
+  base::Diagnostics diags;
+  EXPECT_FALSE(StoreWriter::open(path(), kVersion, diags));
+  EXPECT_FALSE(fs::exists(path() + "-lock"));
+  fs::remove(path());
+  writer();
+  EXPECT_TRUE(fs::exists(path() + "-lock")) << "a store that is written keeps it";
+  EXPECT_FALSE(StoreWriter::open(path(), "1.2.4", diags));
+  EXPECT_TRUE(fs::exists(path() + "-lock"));
+  fs::remove(path() + "-lock");
+  EXPECT_FALSE(StoreWriter::open(path(), "1.2.4", diags));
+  EXPECT_FALSE(fs::exists(path() + "-lock"));
+}
+
+// Processes that make the lock's file, lock it and take it away, as refusals do: no two of them are inside at once.
+TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
+  constexpr int kProcesses = 4, kTimes = 300, kInsideUs = 100;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    for (int got = 0; got < kTimes;) try {
+        base::Diagnostics diags;
+        const auto lock = StoreLock::take(path(), diags);
+        const int inside = open(path("inside").c_str(), O_CREAT | O_EXCL, 0600);
+        if (lock == nullptr || inside < 0) _exit(1);
+        close(inside);
+        usleep(kInsideUs);
+        unlink(path("inside").c_str());
+        ++got;
+      } catch (const StoreError&) {  // another one has it
+      }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {
