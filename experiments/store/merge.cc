@@ -394,7 +394,8 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
   const bool fresh = !is_there(store);
   if (!fresh && !takes(store, parts.front(), diags)) return std::nullopt;
   Target target(store, fresh);
-  return on_file(store, [&]() -> std::optional<Merged> {
+  std::size_t taken = 0;  // parts that are in a store which was there
+  const auto take_all = [&]() -> std::optional<Merged> {
     auto file = target.open(parts.front().tool, diags);
     if (file == nullptr) return std::nullopt;
     Merged out;
@@ -403,8 +404,10 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       // A new store has no log: what leaves the cache early is written while the rest is read, and not twice.
       constexpr int kCacheOfNewKiB = 256 * 1024, kCacheKiB = 512 * 1024;
       Merger merger(*file, out.title, fresh ? kCacheOfNewKiB : kCacheKiB);
-      for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size())))
+      for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size()))) {
         merger.take(left.first(std::min(kAttached, left.size())), out);
+        if (!fresh) taken += std::min(kAttached, left.size());
+      }
       out.shards = shards_of(*file, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
       points.bind(1, merger.sweep());
@@ -416,7 +419,14 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
     lock->keep();
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return out;
-  });
+  };
+  try {
+    return on_file(store, take_all);
+  } catch (const StoreError& e) {
+    if (taken == 0) throw;
+    throw PartlyMerged(fmt::format("{}; {} of {} shards are merged, and the same command goes on from there", e.what(),
+                                   taken, parts.size()));
+  }
 }
 
 std::string list_of(const std::vector<std::size_t>& numbers) {

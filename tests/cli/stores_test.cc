@@ -93,5 +93,18 @@ TEST_F(StoreFiles, ALinkThatLeadsToNothingIsFollowed) {
   EXPECT_FALSE(fs::exists(path("w.db-lock")));
 }
 
+TEST_F(StoreFiles, AMergeThatDidNothingSaysSoByItsStatus) {
+  sweep_shards();
+  ASSERT_EQ(run({"merge", "o.db", "s.0.db"}).status, 1);
+  const int lock = open(path("o.db-lock").c_str(), O_RDWR);
+  struct flock all{};
+  all.l_type = F_WRLCK;
+  ASSERT_EQ(fcntl(lock, F_SETLK, &all), 0);
+  EXPECT_THAT(bad_input({"merge", "o.db", "s.1.db"}),
+              StartsWith("o.db: another sweep is writing to it (process " + std::to_string(getpid()) + "); wait"));
+  close(lock);
+  EXPECT_EQ(run({"merge", "o.db", "s.1.db"}).status, 0);
+}
+
 }  // namespace
 }  // namespace tilescope::tests

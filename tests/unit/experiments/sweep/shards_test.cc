@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -73,6 +74,15 @@ class ShardsTest : public tests::Stores {
     std::vector<std::string> out;
     for (const std::string& name : names) out.push_back(path(name));
     return out;
+  }
+  // Writes over the page of a store that its rows begin with.
+  void damage_rows(const std::string& name) const {
+    SQLite::Database file(path(name), SQLite::OPEN_READONLY);
+    const int page = file.execAndGet("SELECT rootpage FROM sqlite_master WHERE name = 'rows'").getInt();
+    const int bytes = file.execAndGet("PRAGMA page_size").getInt();
+    std::fstream out(path(name), std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(std::streamoff{page - 1} * bytes);
+    out << std::string(static_cast<std::size_t>(bytes), 'x');
   }
   Merged merged(const std::string& out, const std::vector<std::string>& names) const {
     base::Diagnostics diags;
@@ -299,6 +309,28 @@ TEST_F(ShardsTest, RowsThatAreMissingAreCounted) {
   EXPECT_EQ(less.lacking, rows("whole.db").size() - rows("less.db").size());
   EXPECT_GT(less.lacking, 0U);
   EXPECT_FALSE(less.complete());
+}
+
+// SQLite takes a few files at a time, and what it took of a store that was there stays.
+TEST_F(ShardsTest, WhatWasMergedBeforeADamagedShardIsSaid) {
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads);
+  const std::vector<std::string> all = shards(10);
+  damage_rows(all[9]);
+  const auto merge_into = [&](const std::string& out) {
+    base::Diagnostics diags;
+    merge(path(out), paths(all), diags);
+  };
+  EXPECT_THAT([&] { merge_into("new.db"); },
+              testing::Throws<StoreError>(testing::Property(
+                  &StoreError::what, testing::AllOf(HasSubstr(all[9] + ": database disk image is malformed"),
+                                                    testing::Not(HasSubstr("shards are merged"))))));
+  EXPECT_FALSE(fs::exists(path("new.db")));
+  merged("out.db", {all[1]});
+  EXPECT_THAT([&] { merge_into("out.db"); },
+              testing::ThrowsMessage<PartlyMerged>(
+                  testing::AllOf(HasSubstr(all[9] + ": database disk image is malformed"),
+                                 HasSubstr("; 8 of 10 shards are merged, and the same command goes on from there"))));
+  EXPECT_THAT(store("out.db").sweeps().front().shards.value().here, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 // As a task leaves it that ends before its sweep is planned.
