@@ -134,6 +134,10 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
       return fmt::format("was computed by tilescope {}, and {} by {}: their times may differ and are not mixed{}", tool,
                          first.path, first.tool, another);
     if (std::string own = why_other_shard(*file, store, std::nullopt); !own.empty()) return own + another;
+    // Which sweep a store of shards is of must be clear where it is itself merged.
+    if (const std::string other = other_sharded_sweep(*file, first.title); !other.empty())
+      return fmt::format("has shards of '{}', and {} has a shard of '{}'; merge each sweep into a store of its own",
+                         other, first.path, first.title);
     Statement s(*file, "SELECT id, file, text FROM sweeps WHERE title = ?");
     s.bind(1, first.title);
     if (!s.executeStep()) return {};

@@ -285,8 +285,28 @@ TEST_F(ShardsTest, WhatDoesNotBelongTogetherIsRefusedAtItsFile) {
   write("title.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kWorkloads);
   ASSERT_TRUE(run("title.db", Shard{2, 3}, diags, "test", "title.yaml"));
   EXPECT_THAT(merge_refusal("o.db", {"a.db", "title.db"}), HasSubstr("title.db: has a shard of 'Other', and "));
-  // Of another title it is another sweep of the store.
-  EXPECT_EQ(merged("o.db", {"title.db"}).title, "Other");
+}
+
+// Else the store could not be merged itself: which of its sweeps was meant?
+TEST_F(ShardsTest, AStoreTakesShardsOfOneSweep) {
+  const std::string small = "base: v100\naxes: {core.count: [40, 60]}\n" + kWorkloads;
+  write("sweep.yaml", "sweep: Parts\n" + small);
+  const std::vector<std::string> parts = shards(2);
+  merged("o.db", {parts[0]});
+  const std::string before = table("o.db");
+  write("sweep.yaml", "sweep: Other\n" + small);
+  const std::vector<std::string> others = shards(2, "other");
+  EXPECT_THAT(merge_refusal("o.db", others), HasSubstr("o.db: has shards of 'Parts', and " + path(others[0]) +
+                                                       " has a shard of 'Other'; merge each sweep into a store of"));
+  EXPECT_THAT(store("o.db").sweeps(), testing::SizeIs(1));
+  EXPECT_EQ(table("o.db"), before);
+  // A sweep as a whole is no shard of anything: it may be there, before and after.
+  run("o.db");
+  EXPECT_TRUE(merged("o.db", {parts[1]}).complete());
+  EXPECT_TRUE(merged("again.db", {"o.db"}).complete());
+  run("whole.db");
+  EXPECT_EQ(merged("whole.db", parts).title, "Parts");
+  EXPECT_EQ(merged("again.db", {"whole.db"}).added, 0U);
 }
 
 // The place where a new store is written is no shard's.
