@@ -28,6 +28,12 @@ class StoreError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Something in the file is no longer what was written: the text names it, and how to have it anew.
+class DamagedError : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 // Part `index` of `count` of a sweep: of its points index, index + count, index + 2 count, ...
 struct Shard {
   std::size_t index = 0, count = 1;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/diagnostics.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/export.h"
+#include "experiments/sweep/sweep.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {
@@ -25,6 +27,16 @@ class Stores : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+
+  // Sweeps the folder's sweep.yaml; throws what is wrong.
+  experiments::SweepRun sweep_into(const std::string& store, std::optional<experiments::Shard> shard = {}) const {
+    experiments::SweepRequest request{path("sweep.yaml"), path(store), "test", 2};
+    request.shard = shard;
+    base::Diagnostics diags;
+    auto out = experiments::sweep(request, [] { return false; }, [](const experiments::SweepProgress&) {}, diags);
+    require_no_errors(diags);
+    return std::move(out.value());
+  }
 
   // Throws what a reader is told of a store that is refused.
   experiments::Store store(const std::string& name) const {

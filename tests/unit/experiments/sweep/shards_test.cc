@@ -49,12 +49,7 @@ class ShardsTest : public tests::Stores {
     request.shard = shard;
     return sweep(request, [] { return false; }, [](const SweepProgress&) {}, diags);
   }
-  SweepRun run(const std::string& store, std::optional<Shard> shard = {}) const {
-    base::Diagnostics diags;
-    auto out = run(store, shard, diags);
-    tests::require_no_errors(diags);
-    return std::move(out.value());
-  }
+  SweepRun run(const std::string& store, std::optional<Shard> shard = {}) const { return sweep_into(store, shard); }
   std::string refusal(const std::string& store, std::optional<Shard> shard, const std::string& version = "test",
                       const std::string& file = "sweep.yaml") const {
     base::Diagnostics diags;
