@@ -119,6 +119,15 @@ void print_one(const CompiledOperator& op, const arch::ArchSpec& a) {
   if (!op.programs.empty()) print_operator(op, a);
 }
 
+// --stats where nothing would count.
+void check_stats(const std::optional<experiments::Search>& search, const std::optional<arch::ArchSpec>& a,
+                 base::Diagnostics& diags) {
+  if (search && *search != experiments::Search::kRoller)
+    diags.error({diags.add_source("--stats")}, "only --search roller counts what it does");
+  if (const std::string why = a ? targets::refused(*a, targets::target_of(*a).effort) : ""; !why.empty())
+    diags.error({diags.add_source("--stats")}, why);
+}
+
 int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
@@ -127,6 +136,7 @@ int run(const Options& o) {
            : o.json        ? o.arch.load_for(&targets::Target::emit, diags)
                            : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
+  if (o.stats) check_stats(search, a, diags);
   if (!diags.ok()) {
     experiments::check(workload, diags);
     return report(diags);
@@ -172,11 +182,13 @@ void add_compile(CLI::App& app, int& status) {
   command->add_option("--top", o->top, "How many of the best programs of every operator are kept")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  command->add_flag("--pareto", o->pareto,
-                    "Keep the programs that no other beats both in time and in what they need of a core's memory");
-  command->add_flag(
+  CLI::Option* pareto =
+      command->add_flag("--pareto", o->pareto,
+                        "Keep the programs that no other beats both in time and in what they need of a core's memory");
+  CLI::Option* stats = command->add_flag(
       "--stats", o->stats,
       "Also show what each construction cost, and of a single stage by how much a program may beat the first at most");
+  stats->excludes(pareto);
   add_jobs(*command, o->jobs);
   command
       ->add_option("-o,--output", o->folder,
@@ -187,7 +199,8 @@ void add_compile(CLI::App& app, int& status) {
           ->add_option(
               "--print", o->print,
               "kernel: print the kernels of every first program in place of tables; with --json as --kernel reads them")
-          ->check(CLI::IsMember({"kernel"}));
+          ->check(CLI::IsMember({"kernel"}))
+          ->excludes(stats);
   command
       ->add_flag("--nvrtc", o->nvrtc,
                  "Have the chip's own compiler compile every program: registers, spills, shared memory")

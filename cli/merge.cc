@@ -22,7 +22,15 @@ struct Options {
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const auto merged = experiments::merge(o.store, o.shards, diags);
+  std::optional<experiments::Merged> merged;
+  try {
+    merged = experiments::merge(o.store, o.shards, diags);
+  } catch (const experiments::PartlyMerged&) {
+    throw;
+  } catch (const experiments::StoreError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kBadInput;  // nothing was merged
+  }
   if (!merged) return report(diags);
   report_notes(diags);
   if (o.json) {

@@ -23,6 +23,7 @@ constexpr Target refusing(const char* why) {
           .lower = why,
           .print = why,
           .runs = "",
+          .effort = why,
           .placement = why,
           .core_bytes = why,
           .estimate = why,

@@ -122,6 +122,8 @@ struct Target {
   Ability<std::string(const Lowered& program)> print;
   // What runs it: "kernel", or "machine".
   std::string_view runs;
+  // Why construction does not say what it did (construct/search_effort.h); empty where it does.
+  std::string_view effort;
   // Why inputs cannot lie where programs want them; empty where they can.
   std::string_view placement;
   // What a program needs of one core's memory.

@@ -44,6 +44,9 @@ void check_store(const JobsRequest& r, const SweepOutline& sweep, std::size_t sh
                     store->tool_version(), r.tool_version, another));
   for (const StoredSweep& s : store->sweeps()) {
     if (s.shards && s.shards->own) return refuse(diags, r.store, "is the store of a shard itself" + another);
+    if (s.shards && s.title != sweep.title)
+      return refuse(diags, r.store,
+                    fmt::format("has shards of '{}', and this is '{}'{}", s.title, sweep.title, another));
     if (s.title != sweep.title) continue;
     if (!s.shards) return refuse(diags, r.store, fmt::format("has '{}' as a whole{}", sweep.title, another));
     if (s.text != sweep.text)
@@ -56,7 +59,7 @@ void check_store(const JobsRequest& r, const SweepOutline& sweep, std::size_t sh
 }
 
 // The number of shards that stores beside are of; nothing where there are none.
-std::optional<std::size_t> shards_there(const JobsRequest& r, Diagnostics& diags) {
+std::optional<std::size_t> shards_there(const JobsRequest& r, const SweepOutline& sweep, Diagnostics& diags) {
   std::optional<std::size_t> out;
   for (const auto& [index, path] : shard_stores(r.store)) {
     Diagnostics own;  // of a store that was only begun, which its task makes
@@ -64,6 +67,10 @@ std::optional<std::size_t> shards_there(const JobsRequest& r, Diagnostics& diags
     for (const StoredSweep& s : store ? store->sweeps() : std::vector<StoredSweep>()) {
       if (!s.shards || !s.shards->own) {
         refuse(diags, path, "is no store of a shard, and lies where one goes; give another --store");
+      } else if (s.title != sweep.title) {
+        refuse(diags, path,
+               fmt::format("is the store of a shard of '{}', and this is '{}'; give another --store", s.title,
+                           sweep.title));
       } else if (s.shards->here.front() != index || s.shards->count != r.shards.value_or(s.shards->count)) {
         refuse(diags, path,
                fmt::format("is the store of shard {}/{}; --shards {} goes on with it, or give another --store",
@@ -163,7 +170,7 @@ std::string shell_word(const std::string& text) {
 std::optional<Jobs> jobs_of(const JobsRequest& r, Diagnostics& diags) {
   const auto sweep = outline_of(r.file, diags);
   if (!sweep) return std::nullopt;
-  const auto there = shards_there(r, diags);
+  const auto there = shards_there(r, *sweep, diags);
   Jobs out;
   out.title = sweep->title;
   out.store = r.store;

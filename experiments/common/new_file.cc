@@ -20,16 +20,31 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr mode_t kMode = 0666;  // and what umask leaves of it
 
+// As many as Linux follows.
+constexpr int kMaxLinks = 40;
+
 }  // namespace
+
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  fs::path place = path;
+  for (int i = 0; fs::is_symlink(fs::symlink_status(place, error)); ++i) {
+    if (i == kMaxLinks) return path;
+    const fs::path to = fs::read_symlink(place, error);
+    if (error) return path;
+    place = place.parent_path() / to;  // `to` alone where it is absolute
+  }
+  place = fs::weakly_canonical(place, error);
+  return error ? path : place.string();
+}
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
   std::error_code error;
-  if (const fs::file_status there = fs::status(path_, error); fs::exists(there)) {
-    if (!fs::is_regular_file(there))
-      form_ = Form::kAsItIs;
-    else
-      path_ = fs::canonical(path_).string();  // behind symbolic links
-  }
+  const fs::file_status there = fs::status(path_, error);
+  if (fs::exists(there) && !fs::is_regular_file(there))
+    form_ = Form::kAsItIs;
+  else if (fs::is_symlink(fs::symlink_status(path_, error)))
+    follow_links();
   beside_ = fmt::format("{}.{}.part", path_, ::getpid());
   if (form_ == Form::kAsItIs) {
     to_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -48,6 +63,14 @@ NewFile::~NewFile() {
   if (to_ < 0) return;
   ::close(to_);
   if (form_ == Form::kBeside) ::unlink(beside_.c_str());
+}
+
+void NewFile::follow_links() {
+  std::error_code error;
+  path_ = behind_links(path_);
+  if (!fs::is_symlink(fs::symlink_status(path_, error))) return;
+  errno = ELOOP;
+  fail();
 }
 
 void NewFile::fail() const {

@@ -8,6 +8,10 @@
 
 namespace tilescope::experiments {
 
+// Where the file of that name lies or will lie: behind symbolic links, also behind one that leads to nothing yet. The
+// name itself where its links lead nowhere: in a circle, or to a folder that may not be read.
+std::string behind_links(const std::string& path);
+
 class NewFile {
  public:
   // Throws std::runtime_error, as the others do, where the file cannot be written: "FILE: cannot be written: why". What
@@ -23,6 +27,7 @@ class NewFile {
 
  private:
   [[noreturn]] void fail() const;
+  void follow_links();
   void flush();
 
   std::string path_, beside_;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
-
 namespace tilescope::experiments {
 namespace {
 
@@ -20,16 +18,19 @@ constexpr std::array<Amount, 5> kAmounts = {{{"read_bytes", &SimulatedLevel::rea
                                              {"transactions", &SimulatedLevel::transactions},
                                              {"hits", &SimulatedLevel::hits}}};
 
+// Thrown where a row lacks a key, or a value has another type.
+struct NoSimulation {};
+
 const base::Value& at(const base::Value& map, std::string_view key) {
   const base::Value* v = map.find(key);
-  base::check(v != nullptr, "a simulated row has all its keys");
+  if (v == nullptr) throw NoSimulation{};
   return *v;
 }
 
 template <class T>
 const T& as(const base::Value& v) {
   const T* value = v.get_if<T>();
-  base::check(value != nullptr, "a simulated row's values have their types");
+  if (value == nullptr) throw NoSimulation{};
   return *value;
 }
 
@@ -84,7 +85,7 @@ base::Map to_entries(const Simulation& s) {
   return row;
 }
 
-Simulation simulation_of(const base::Value& row) {
+std::optional<Simulation> simulation_of(const base::Value& row) try {
   Simulation s;
   s.simulated_us = number(at(row, "simulated_us"));
   s.cycles = as<std::int64_t>(at(row, "cycles"));
@@ -100,6 +101,8 @@ Simulation simulation_of(const base::Value& row) {
   s.exact = as<bool>(at(row, "exact"));
   if (const base::Value* scaled = row.find("scaled")) s.scaled = scaled_of(*scaled);
   return s;
+} catch (const NoSimulation&) {
+  return std::nullopt;
 }
 
 const StallRow& longest_stall(const Simulation& s) {

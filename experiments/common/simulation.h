@@ -49,8 +49,8 @@ base::Map to_entries(const std::vector<SimulatedLevel>& levels);
 // `simulated_us`, `cycles`, `stalls`, `levels` and the rest, as entries of a row.
 base::Map to_entries(const Simulation& s);
 
-// What to_entries wrote.
-Simulation simulation_of(const base::Value& row);
+// What to_entries wrote; nothing where it is something else.
+std::optional<Simulation> simulation_of(const base::Value& row);
 
 // The cause of most cycles.
 const StallRow& longest_stall(const Simulation& s);

@@ -101,6 +101,7 @@ SimulatedProgram simulated_by(WorkerResult r, const arch::ArchSpec& a) {
   const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
   if (document) {
     p.simulation = simulation_of(*document);
+    base::check(p.simulation.has_value(), "a worker writes a simulation");
     const base::Value* until = document->find(kTimelineUntil);
     if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
   }

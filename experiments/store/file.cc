@@ -145,9 +145,21 @@ void add_shards_table(SQLite::Database& file) {
   file.exec(fmt::format("PRAGMA user_version = {}", kShardsSchema));
 }
 
+std::string why_no_file(const std::string& path) {
+  std::error_code unknown;
+  const fs::file_status there = fs::status(path, unknown);
+  if (there.type() == fs::file_type::none) return fmt::format("cannot be reached: {}", unknown.message());
+  if (!fs::exists(there) || fs::is_regular_file(there)) return {};
+  const char* what = fs::is_directory(there) ? "folder"
+                     : fs::is_fifo(there)    ? "pipe"
+                     : fs::is_socket(there)  ? "socket"
+                                             : "device";
+  return fmt::format("is a {}, and a store is a file; give the store another name", what);
+}
+
 bool is_only_begun(const std::string& path) {
   try {
-    if (!fs::exists(path)) return false;
+    if (!fs::exists(path) || !why_no_file(path).empty()) return false;
     const Handle file = open_for_queries(path);
     return is_empty(*file) ||
            (why_none(*file).empty() && file->execAndGet("SELECT count(*) FROM sweeps").getInt() == 0);
@@ -160,6 +172,7 @@ Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
   std::error_code unknown;
   if (!fs::exists(path, unknown))
     return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
+  if (std::string why = why_no_file(path); !why.empty()) return refuse(diags, path, std::move(why));
   try {
     Handle file = open_for_queries(path);
     if (is_empty(*file)) return refuse(diags, path, "is empty: no sweep has begun here");

@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/common/new_file.h"
+#include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
 #include "experiments/store/detail/shards.h"
@@ -133,6 +135,10 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
       return fmt::format("was computed by tilescope {}, and {} by {}: their times may differ and are not mixed{}", tool,
                          first.path, first.tool, another);
     if (std::string own = why_other_shard(*file, store, std::nullopt); !own.empty()) return own + another;
+    // Which sweep a store of shards is of must be clear where it is itself merged.
+    if (const std::string other = other_sharded_sweep(*file, first.title); !other.empty())
+      return fmt::format("has shards of '{}', and {} has a shard of '{}'; merge each sweep into a store of its own",
+                         other, first.path, first.title);
     Statement s(*file, "SELECT id, file, text FROM sweeps WHERE title = ?");
     s.bind(1, first.title);
     if (!s.executeStep()) return {};
@@ -186,7 +192,7 @@ class Merger {
     check_unchanged(p);
     for (const char* table : kContents) take_contents(table);
     merged.read += static_cast<std::size_t>(to_.execAndGet(of_shard("SELECT count(*) FROM shard.rows")).getInt64());
-    merged.added += take_rows();
+    merged.added += take_rows(p);
     take_sweep();
   }
 
@@ -259,13 +265,22 @@ class Merger {
     return fmt::format("(SELECT here FROM temp.{}_here WHERE id = {})", table, column);
   }
 
-  std::size_t take_rows() {
-    return static_cast<std::size_t>(to_.exec(of_shard(
-        fmt::format("INSERT OR IGNORE INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, "
-                    "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
-                    "blocks, waves, terms, levels, simulation, error FROM shard.rows",
-                    here("chips", "chip"), here("requests", "request"), here("workloads", "workload"),
-                    here("programs", "program")))));
+  // A time that is no number ends the statement: SQLite has no absolute value of the least integer. To look for one
+  // before would read all rows twice, a tenth of the time of a merge. Documents in rows are not looked at, which would
+  // take a fifth: who reads the row names it.
+  std::size_t take_rows(const Part& p) {
+    const std::string chip = fmt::format("CASE WHEN {} THEN abs(min(chip, -9223372036854775807 - 1)) ELSE {} END",
+                                         kTimeIsNoNumber, here("chips", "chip"));
+    try {
+      return static_cast<std::size_t>(to_.exec(of_shard(
+          fmt::format("INSERT OR IGNORE INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, "
+                      "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
+                      "blocks, waves, terms, levels, simulation, error FROM shard.rows",
+                      chip, here("requests", "request"), here("workloads", "workload"), here("programs", "program")))));
+    } catch (const SQLite::Exception& e) {
+      if (!is_damaged(e)) throw_if_damaged_row(to_, p.path, schema_.substr(0, schema_.size() - 1));
+      throw;
+    }
   }
 
   void take_sweep() {
@@ -306,7 +321,7 @@ class Target {
     if (fresh) remove();
   }
   // Where a new store is written before it is whole; what a merge that was killed has left there goes.
-  static std::string place_beside(const std::string& path) { return path + "-merging"; }
+  static std::string place_beside(const std::string& path) { return behind_links(path) + "-merging"; }
   ~Target() {
     if (fresh_) remove();
   }
@@ -332,7 +347,7 @@ class Target {
     const bool kept = written >= 0 && ::fsync(written) == 0;
     if (written >= 0) ::close(written);
     std::error_code failed;
-    if (kept) fs::rename(at_, path_, failed);
+    if (kept) fs::rename(at_, behind_links(path_), failed);
     if (!kept || failed) throw StoreError(path_ + ": cannot be written" + (failed ? ": " + failed.message() : ""));
   }
 
@@ -393,7 +408,8 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
   const bool fresh = !is_there(store);
   if (!fresh && !takes(store, parts.front(), diags)) return std::nullopt;
   Target target(store, fresh);
-  return on_file(store, [&]() -> std::optional<Merged> {
+  std::size_t taken = 0;  // parts that are in a store which was there
+  const auto take_all = [&]() -> std::optional<Merged> {
     auto file = target.open(parts.front().tool, diags);
     if (file == nullptr) return std::nullopt;
     Merged out;
@@ -402,8 +418,10 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       // A new store has no log: what leaves the cache early is written while the rest is read, and not twice.
       constexpr int kCacheOfNewKiB = 256 * 1024, kCacheKiB = 512 * 1024;
       Merger merger(*file, out.title, fresh ? kCacheOfNewKiB : kCacheKiB);
-      for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size())))
+      for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size()))) {
         merger.take(left.first(std::min(kAttached, left.size())), out);
+        if (!fresh) taken += std::min(kAttached, left.size());
+      }
       out.shards = shards_of(*file, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
       points.bind(1, merger.sweep());
@@ -412,9 +430,17 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       if (out.shards.complete.size() == out.shards.count) out.lacking = rows_lacking(*file, merger.sweep());
     }
     target.finish(std::move(file));
+    lock->keep();
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return out;
-  });
+  };
+  try {
+    return on_file(store, take_all);
+  } catch (const StoreError& e) {
+    if (taken == 0) throw;
+    throw PartlyMerged(fmt::format("{}; {} of {} shards are merged, and the same command goes on from there", e.what(),
+                                   taken, parts.size()));
+  }
 }
 
 std::string list_of(const std::vector<std::size_t>& numbers) {

@@ -26,11 +26,18 @@ struct Merged {
   bool complete() const;
 };
 
+// Some of the shards are in the store, others are not: why, and how to go on.
+class PartlyMerged : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 // Takes what the shards' stores have into `store`, which is made where it is not there. A store that took a shard
 // before takes what that shard computed since; one that has nothing yet is left out with a note. Nothing after an
 // error, and then `store` is as it was: a store that is no shard, shards of several sweeps, sweep files, versions or
-// numbers of shards, a shard given twice, a `store` that has the sweep from elsewhere. Throws StoreError where a file
-// cannot be read or written, and where another process writes to `store`; a shard is taken as a whole or not at all.
+// numbers of shards, a shard given twice, a `store` that has the sweep from elsewhere, or shards of another sweep.
+// Throws StoreError where a file cannot be read or written, and where another process writes to `store`: nothing was
+// merged then, unless it is PartlyMerged. A shard is taken as a whole or not at all.
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, base::Diagnostics& diags);
 
 // {"sweep","shards":{..},"points","rows":{"read","added"},"seconds"}.

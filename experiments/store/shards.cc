@@ -79,6 +79,13 @@ std::string why_other_shard(SQLite::Database& file, const std::string& path, con
                      shard->title, another);
 }
 
+std::string other_sharded_sweep(SQLite::Database& file, const std::string& title) {
+  if (!has_shards_table(file)) return {};
+  Statement s(file, "SELECT t.title FROM shards h JOIN sweeps t ON t.id = h.sweep WHERE t.title <> ? ORDER BY t.id");
+  s.bind(1, title);
+  return s.executeStep() ? s.getColumn(0).getString() : std::string();
+}
+
 void put_shards(SQLite::Database& file, std::int64_t sweep, const std::optional<StoredShards>& shards,
                 const std::string& plan) {
   if (shards) add_shards_table(file);

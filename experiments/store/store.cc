@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
@@ -17,9 +18,7 @@ namespace {
 using SQLite::Column;
 using SQLite::Statement;
 
-std::string text_of(const Column& c) { return c.isNull() ? std::string() : c.getString(); }
-std::optional<double> real_of(const Column& c) { return c.isNull() ? std::nullopt : std::optional(c.getDouble()); }
-std::size_t count_of(const Column& c) { return static_cast<std::size_t>(c.getInt64()); }
+std::size_t count_of(const Column& c) { return static_cast<std::size_t>(integer_of(c)); }
 
 // What each_row reads of a row, in the order of row_of.
 constexpr const char* kRowColumns =
@@ -27,27 +26,32 @@ constexpr const char* kRowColumns =
     "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.measured_us, g.hash, r.error";
 
 std::optional<Prediction> prediction_of(Statement& s, int c) {
-  if (s.getColumn(c).isNull()) return std::nullopt;
+  const auto predicted_us = real_of(s.getColumn(c));
+  if (!predicted_us) return std::nullopt;
   Prediction p;
-  p.predicted_us = s.getColumn(c).getDouble();
+  p.predicted_us = *predicted_us;
   const auto low_us = real_of(s.getColumn(c + 1)), high_us = real_of(s.getColumn(c + 2));
   if (low_us && high_us) p.band = TimeBand{*low_us, *high_us};
   p.bottleneck = text_of(s.getColumn(c + 3));
-  p.occupancy_ratio = s.getColumn(c + 4).getDouble();
+  p.occupancy_ratio = real_of(s.getColumn(c + 4)).value_or(0);
   p.occupancy_limit = text_of(s.getColumn(c + 5));
-  p.registers_per_thread = s.getColumn(c + 6).getInt64();
-  p.blocks = s.getColumn(c + 7).getInt64();
-  p.waves = s.getColumn(c + 8).getDouble();
-  p.terms = terms_of_text(text_of(s.getColumn(c + 9)));
-  p.levels = levels_of_text(text_of(s.getColumn(c + 10)));
+  p.registers_per_thread = integer_of(s.getColumn(c + 6));
+  p.blocks = integer_of(s.getColumn(c + 7));
+  p.waves = real_of(s.getColumn(c + 8)).value_or(0);
+  p.terms = read_column(s.getColumn(c + 9), terms_of_text);
+  p.levels = read_column(s.getColumn(c + 10), levels_of_text);
   return p;
+}
+
+std::optional<Simulation> simulation_in(const Column& c) {
+  if (c.isNull()) return std::nullopt;
+  return read_column(c, simulation_of_text);
 }
 
 StoredRow row_of(Statement& s, int c) {
   StoredRow row;
   row.prediction = prediction_of(s, c);
-  if (const std::string simulation = text_of(s.getColumn(c + 11)); !simulation.empty())
-    row.simulation = simulation_of(document_of_text(simulation));
+  row.simulation = simulation_in(s.getColumn(c + 11));
   row.measured_us = real_of(s.getColumn(c + 12));
   row.program = text_of(s.getColumn(c + 13));
   row.error = text_of(s.getColumn(c + 14));
@@ -59,8 +63,7 @@ constexpr int kBehindRow = 3 + 15;  // of each_row
 // What stands next to the prediction of an escalated sweep.
 void add_simulation(StoredRow& row, Statement& s, int c) {
   row.escalated = true;
-  if (const std::string simulation = text_of(s.getColumn(c)); !simulation.empty())
-    row.simulation = simulation_of(document_of_text(simulation));
+  row.simulation = simulation_in(s.getColumn(c));
   row.simulation_error = text_of(s.getColumn(c + 1));
 }
 
@@ -68,35 +71,57 @@ StoredPoint point_of(Statement& s) {
   StoredPoint p;
   p.ordinal = count_of(s.getColumn(0));
   p.base = text_of(s.getColumn(1));
-  p.is_base = s.getColumn(2).getInt() != 0;
-  p.at = values_of_text(text_of(s.getColumn(3)));
-  p.differences = differences_of_text(text_of(s.getColumn(4)));
+  p.is_base = integer_of(s.getColumn(2)) != 0;
+  p.at = read_column(s.getColumn(3), values_of_text);
+  p.differences = read_column(s.getColumn(4), differences_of_text);
   p.chip = text_of(s.getColumn(5));
   p.refused = text_of(s.getColumn(6));
   p.cost = real_of(s.getColumn(7));
-  p.chosen = chosen_of_text(text_of(s.getColumn(8)));
+  p.chosen = read_column(s.getColumn(8), chosen_of_text);
   return p;
 }
 
-std::vector<StoredWorkload> workloads_of(SQLite::Database& file, std::int64_t sweep) {
+std::vector<StoredWorkload> workloads_of(SQLite::Database& file, const std::string& path, std::int64_t sweep) {
   std::vector<StoredWorkload> out;
   Statement s(
       file,
       "SELECT w.name, w.kind, w.weight, d.document FROM sweep_workloads w JOIN workloads d ON d.id = w.workload "
       "WHERE w.sweep = ? ORDER BY w.ordinal");
   s.bind(1, sweep);
-  while (s.executeStep())
-    out.push_back({text_of(s.getColumn(0)), text_of(s.getColumn(1)), s.getColumn(2).getDouble(),
-                   document_of_text(text_of(s.getColumn(3)))});
+  while (s.executeStep()) {
+    StoredWorkload& w = out.emplace_back(
+        StoredWorkload{text_of(s.getColumn(0)), text_of(s.getColumn(1)), real_of(s.getColumn(2)).value_or(0), {}});
+    try {
+      w.document = document_of_text(text_of(s.getColumn(3)));
+    } catch (const Damage&) {
+      throw_damaged_content(path, fmt::format("the document of operator {}", w.name));
+    }
+  }
   return out;
 }
 
-base::Value document(SQLite::Database& file, const char* table, const std::string& hash) {
+base::Value document(SQLite::Database& file, const std::string& path, const char* table, const std::string& hash) {
   Statement s(file, fmt::format("SELECT document FROM {} WHERE hash = ?", table));
   s.bind(1, hash);
-  if (!s.executeStep()) throw StoreError(fmt::format("{}: no {} has the hash '{}'", file.getFilename(), table, hash));
-  return document_of_text(text_of(s.getColumn(0)));
+  if (!s.executeStep()) throw StoreError(fmt::format("{}: none of its {} has the hash '{}'", path, table, hash));
+  try {
+    return document_of_text(text_of(s.getColumn(0)));
+  } catch (const Damage&) {
+    throw_damaged_content(path, fmt::format("the document of {} in {}", hash, table));
+  }
 }
+
+// Calls `read`; what is damaged there is `whose`.
+template <class Read>
+auto of_sweep(const std::string& path, const std::string& whose, const Read& read) {
+  try {
+    return read();
+  } catch (const Damage& d) {
+    throw_damaged_sweep(path, whose, d.column());
+  }
+}
+
+std::string name_of(const StoredSweep& sweep) { return fmt::format("the sweep '{}'", sweep.title); }
 
 }  // namespace
 
@@ -130,11 +155,20 @@ std::vector<StoredSweep> Store::sweeps() const {
   return on_file(open_->path, [&] {
     std::vector<StoredSweep> out;
     Statement s(*open_->file, "SELECT id, title, file, text, fidelity, axes, escalation FROM sweeps ORDER BY id");
-    while (s.executeStep())
-      out.push_back({s.getColumn(0).getInt64(), text_of(s.getColumn(1)), text_of(s.getColumn(2)),
-                     text_of(s.getColumn(3)), text_of(s.getColumn(4)), axes_of_text(text_of(s.getColumn(5))),
-                     workloads_of(*open_->file, s.getColumn(0).getInt64()), escalation_of_text(text_of(s.getColumn(6))),
-                     shards_of(*open_->file, s.getColumn(0).getInt64())});
+    while (s.executeStep()) {
+      StoredSweep& sweep = out.emplace_back();
+      sweep.id = s.getColumn(0).getInt64();
+      sweep.title = s.getColumn(1).getString();
+      of_sweep(open_->path, name_of(sweep), [&] {
+        sweep.file = text_of(s.getColumn(2));
+        sweep.text = text_of(s.getColumn(3));
+        sweep.fidelity = text_of(s.getColumn(4));
+        sweep.axes = read_column(s.getColumn(5), axes_of_text);
+        sweep.workloads = workloads_of(*open_->file, open_->path, sweep.id);
+        sweep.escalation = read_column(s.getColumn(6), escalation_of_text);
+        sweep.shards = shards_of(*open_->file, sweep.id);
+      });
+    }
     return out;
   });
 }
@@ -146,7 +180,9 @@ std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
                 "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused, p.cost, p.chosen "
                 "FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
     s.bind(1, sweep.id);
-    while (s.executeStep()) out.push_back(point_of(s));
+    while (s.executeStep())
+      of_sweep(open_->path, fmt::format("point {} of '{}'", s.getColumn(0).getString(), sweep.title),
+               [&] { out.push_back(point_of(s)); });
     return out;
   });
 }
@@ -158,13 +194,16 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
     Statement s(*open_->file,
                 "SELECT p.base_ordinal, count(r.chip), count(r.error), "
                 "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
-                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal "
+                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal, "
+                "sum(r.predicted_us >= '' OR r.simulated_us >= '' OR s.simulated_us >= '') "
                 "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
                 "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
                 "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
                 "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal");
     s.bind(1, sweep.id);
     while (s.executeStep()) {
+      // SQLite sums texts as it likes.
+      if (integer_of(s.getColumn(9)) > 0) throw_if_damaged_row(*open_->file, open_->path);
       bases.push_back(count_of(s.getColumn(0)));
       ordinals.push_back(count_of(s.getColumn(8)));
       PointTotal total{count_of(s.getColumn(1)), count_of(s.getColumn(2)), std::nullopt, std::nullopt};
@@ -189,14 +228,16 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
 void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
   const std::vector<StoredPoint> all = points(sweep);
   on_file(open_->path, [&] {
-    Statement s(*open_->file,
-                fmt::format("SELECT p.ordinal, w.ordinal, r.chip, {}, p.simulated_request, s.simulation, s.error "
-                            "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
-                            "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
-                            "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
-                            "AND s.workload = w.workload "
-                            "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
-                            kRowColumns));
+    Statement s(
+        *open_->file,
+        fmt::format("SELECT p.ordinal, w.ordinal, r.chip, {}, p.simulated_request, s.simulation, s.error, p.request, "
+                    "w.workload "
+                    "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
+                    "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+                    "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
+                    "AND s.workload = w.workload "
+                    "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
+                    kRowColumns));
     s.bind(1, sweep.id);
     std::size_t p = 0;
     while (s.executeStep()) {
@@ -204,19 +245,29 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
       while (p < all.size() && all[p].ordinal != ordinal) ++p;
       base::check(p < all.size() && w < sweep.workloads.size(), "a row is of one of the points and of the workloads");
       std::optional<StoredRow> row;
-      if (!s.getColumn(2).isNull()) row = row_of(s, 3);
-      if (row && !s.getColumn(kBehindRow).isNull()) add_simulation(*row, s, kBehindRow + 1);
+      const auto read = [&](int request, const auto& what) {
+        try {
+          what();
+        } catch (const Damage& d) {
+          throw_damaged_row(
+              *open_->file, open_->path,
+              {s.getColumn(2).getInt64(), s.getColumn(request).getInt64(), s.getColumn(kBehindRow + 4).getInt64()},
+              d.column());
+        }
+      };
+      if (!s.getColumn(2).isNull()) read(kBehindRow + 3, [&] { row = row_of(s, 3); });
+      if (row && !s.getColumn(kBehindRow).isNull()) read(kBehindRow, [&] { add_simulation(*row, s, kBehindRow + 1); });
       visit(all[p], sweep.workloads[w], row ? &*row : nullptr);
     }
   });
 }
 
 base::Value Store::chip(const std::string& hash) const {
-  return on_file(open_->path, [&] { return document(*open_->file, "chips", hash); });
+  return on_file(open_->path, [&] { return document(*open_->file, open_->path, "chips", hash); });
 }
 
 base::Value Store::program(const std::string& hash) const {
-  return on_file(open_->path, [&] { return document(*open_->file, "programs", hash); });
+  return on_file(open_->path, [&] { return document(*open_->file, open_->path, "programs", hash); });
 }
 
 std::vector<std::size_t> best_points(const std::vector<StoredPoint>& points, const std::vector<PointTotal>& totals) {

@@ -28,6 +28,12 @@ class StoreError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Something in the file is no longer what was written: the text names it, and how to have it anew.
+class DamagedError : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 // Part `index` of `count` of a sweep: of its points index, index + count, index + 2 count, ...
 struct Shard {
   std::size_t index = 0, count = 1;
@@ -178,6 +184,10 @@ std::vector<std::size_t> best_points(const std::vector<StoredPoint>& points, con
 std::string shard_store(const std::string& store, std::size_t index);
 // The files of such names that are there, by their shards.
 std::vector<std::pair<std::size_t, std::string>> shard_stores(const std::string& store);
+
+// Why what lies there can be no store: a folder, a pipe, a socket, a device, links in a circle. Empty where a file is
+// there or nothing. It opens nothing: to open a pipe waits for who writes to it.
+std::string why_no_file(const std::string& path);
 
 // Is a sweep writing to this store? Its process, or nothing.
 std::optional<std::int64_t> running_sweep(const std::string& path);

@@ -13,7 +13,7 @@ using base::List;
 using base::Map;
 using base::Value;
 
-[[noreturn]] void damaged() { throw StoreError("a row of the store is no longer what was written"); }
+[[noreturn]] void damaged() { throw Damage(); }
 
 template <class T>
 const T& as(const Value& v) {
@@ -100,6 +100,12 @@ Value document_of_text(const std::string& text) {
   auto document = base::read_json(text, own.add_source("store"), own);
   if (!document) damaged();
   return std::move(*document);
+}
+
+Simulation simulation_of_text(const std::string& text) {
+  auto simulation = simulation_of(document_of_text(text));
+  if (!simulation) damaged();
+  return std::move(*simulation);
 }
 
 std::string text_of(const std::vector<TermRow>& terms) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
 #include "experiments/store/detail/shards.h"
@@ -38,6 +39,8 @@ void set(Statement& s, int i, const std::optional<Content>& v) {
   else
     s.bind(i);
 }
+
+RowIds ids_of(const RowKey& key) { return {id_of(key.chip), id_of(key.request), id_of(key.workload)}; }
 
 void set(Statement& s, const RowKey& key) {
   s.bind(1, id_of(key.chip));
@@ -95,7 +98,7 @@ struct StoreWriter::Open {
 
   // Of the rows, of which there are many.
   Statement find_row{*file,
-                     "SELECT error, coalesce(simulated_us, predicted_us) FROM rows "
+                     "SELECT error, simulated_us, predicted_us FROM rows "
                      "WHERE chip = ? AND request = ? AND workload = ?"};
   Statement find_program{*file, "SELECT id FROM programs WHERE hash = ?"};
   Statement add_program{*file, "INSERT INTO programs (hash, document) VALUES (?, ?)"};
@@ -117,6 +120,7 @@ std::optional<StoreWriter> StoreWriter::open(const std::string& path, const std:
   if (lock == nullptr) return std::nullopt;
   auto file = open_to_write(path, tool_version, shard, diags);
   if (file == nullptr) return std::nullopt;
+  lock->keep();
   return on_file(path, [&] { return StoreWriter(std::make_unique<Open>(path, std::move(lock), std::move(file))); });
 }
 
@@ -240,8 +244,13 @@ std::optional<KnownRow> StoreWriter::find(const RowKey& key) {
     set(s, key);
     std::optional<KnownRow> out;
     if (s.executeStep()) {
-      out.emplace();
-      if (s.getColumn(0).isNull() && !s.getColumn(1).isNull()) out->time_us = s.getColumn(1).getDouble();
+      try {
+        out.emplace();
+        const auto simulated_us = real_of(s.getColumn(1)), predicted_us = real_of(s.getColumn(2));
+        if (text_of(s.getColumn(0)).empty()) out->time_us = simulated_us ? simulated_us : predicted_us;
+      } catch (const Damage& d) {
+        throw_damaged_row(*open_->file, open_->path, ids_of(key), d.column());
+      }
     }
     s.reset();
     return out;

@@ -147,7 +147,11 @@ class Runner {
     Diagnostics own;
     const auto document = base::read_json(*text, own.add_source("program"), own);
     auto program = document ? tile::read_program(*document, *tasks_[u.task].chip, own) : std::nullopt;
-    base::check(program.has_value(), "a stored program is read back");
+    if (!program)
+      throw DamagedError(
+          fmt::format("{}: the program of operator {} on {} is no longer what was written; sweep into "
+                      "another store",
+                      store_.path(), spec_.workloads[u.workload].name, spec_.bases[tasks_[u.task].base].name));
     return program;
   }
 
@@ -420,7 +424,9 @@ std::optional<SweepState> stored_state(const std::string& path, const SweepSpec&
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& tell, Diagnostics& diags) {
   const auto spec = read_sweep(request.file, diags);
-  if (!spec) return std::nullopt;
+  if (std::string why = why_no_file(request.store); !why.empty())  // before minutes of planning
+    diags.error({diags.add_source(request.store)}, std::move(why));
+  if (!spec || !diags.ok()) return std::nullopt;
   SweepRun out;
   const auto ended_before = [&]() -> std::optional<SweepRun> {
     if (!diags.ok()) return std::nullopt;
@@ -445,6 +451,8 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
       start = Clock::now();
       start_cpu_seconds = process_cpu_seconds();
       runner.run(request.jobs, stop);
+    } catch (const DamagedError&) {
+      throw;
     } catch (const StoreError& e) {
       throw StoreError(
           fmt::format("{}; what was committed before is kept, and the same command goes on from there", e.what()));

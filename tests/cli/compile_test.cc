@@ -182,9 +182,21 @@ TEST_F(Compile, StatsSayWhatWasDone) {
   const Json two = json({"compile", "--arch", "v100", "--op", "T[i,j] = relu(I[i,j]); O[i,j] = T[i,j] + J[i,j]",
                          "--size", "i=256,j=256", "--stats"});
   EXPECT_FALSE(two.at("operators").at(0).at("search").contains("gap"));
-  const CliResult none =
-      run({"compile", "--arch", "ipu_gc2", "--op", kMatmul, "--size", "m=256,n=256,k=256", "--stats"});
-  EXPECT_THAT(none.out, HasSubstr("--stats: only --search roller"));
+}
+
+// Nothing counts there: neither the table nor the document would have what was asked for.
+TEST_F(Compile, StatsAreRefusedWhereThereWouldBeNone) {
+  for (const Args& form : {Args{}, Args{"--json"}}) {
+    for (const char* search : {"random", "roller-osdi22", "welder-open"})
+      EXPECT_EQ(bad_input(with(matmul(256, {"--stats", "--search", search}), form)),
+                "--stats: only --search roller counts what it does\n");
+    EXPECT_THAT(bad_input(with(matmul(256, {"--stats", "--pareto"}), form)), HasSubstr("--pareto excludes --stats"));
+    EXPECT_THAT(bad_input(with(matmul(256, {"--stats", "--print", "kernel"}), form)),
+                HasSubstr("--stats excludes --print"));
+    EXPECT_EQ(bad_input(with(
+                  {"compile", "--arch", "ipu_gc2", "--op", kMatmul, "--size", "m=256,n=256,k=256", "--stats"}, form)),
+              "--stats: ipu_gc2 is a chip of class bsp; its construction does not count what it does\n");
+  }
 }
 
 TEST_F(Compile, TableSaysOfHowManyStagesItShowsTheFirst) {

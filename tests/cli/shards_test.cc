@@ -203,6 +203,12 @@ TEST_F(Shards, SubmittedTheyAreMerged) {
               HasSubstr("s.0.db: is the store of shard 0/4; --shards 4 goes on with it, or give another --store"));
   EXPECT_THAT(bad_input({"sweep", "small.yaml", "--slurm", "--store", "whole.db"}),
               HasSubstr("whole.db: has 'Small' as a whole"));
+  write("other.yaml", "sweep: Other\n" + kSmall.substr(kSmall.find("base:")));
+  EXPECT_THAT(bad_input({"sweep", "other.yaml", "--slurm", "--store", "s.db"}),
+              HasSubstr("s.0.db: is the store of a shard of 'Small', and this is 'Other'; give another --store"));
+  run({"merge", "m.db", "s.0.db"});
+  EXPECT_THAT(bad_input({"sweep", "other.yaml", "--slurm", "--store", "m.db"}),
+              HasSubstr("m.db: has shards of 'Small', and this is 'Other'; give another --store"));
   write("small.yaml", kSmall + "# edited\n");
   EXPECT_THAT(bad_input({"sweep", "small.yaml", "--slurm", "--store", "s.db"}),
               HasSubstr("s.db: has 'Small' of another text of small.yaml"));

@@ -10,18 +10,28 @@
 
 namespace tilescope::experiments {
 
-// Held by this process, not by its children, until it is destroyed.
+// Held by this process, not by its children, until it is destroyed. Its file goes with it where this lock made it and
+// nothing kept it: a store that is refused has nothing beside it that was not there.
 class StoreLock {
  public:
-  // Null after an error: no such folder, nothing may be written there. Throws StoreError where another process has it.
+  // Null after an error: no such folder, nothing may be written there, or what is there is no file. Throws StoreError
+  // where another process has it.
   static std::unique_ptr<StoreLock> take(const std::string& store, base::Diagnostics& diags);
-  explicit StoreLock(int file) : file_(file) {}
   ~StoreLock();
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;
 
+  // The store is written: its lock's file stays.
+  void keep() { made_ = false; }
+
  private:
-  int file_;
+  explicit StoreLock(std::string path);
+  // Whether the open file is still the one of that name: another process may have taken it away before it was locked.
+  bool is_there() const;
+
+  std::string path_;
+  bool made_ = true;  // the file, which was not there
+  int file_ = -1;
 };
 
 }  // namespace tilescope::experiments

@@ -18,6 +18,9 @@ std::optional<StoredShards> shards_of(SQLite::Database& file, std::int64_t sweep
 // Why that shard does not go on in the store, or a whole sweep where none is given; empty where it does.
 std::string why_other_shard(SQLite::Database& file, const std::string& path, const std::optional<ShardOfSweep>& shard);
 
+// The title of another sweep that the store has shards of; empty where there is none.
+std::string other_sharded_sweep(SQLite::Database& file, const std::string& title);
+
 // What is put of the sweep: those shards, none of them complete yet; or, without them, all of it, which is all shards
 // where others of its plan were merged.
 void put_shards(SQLite::Database& file, std::int64_t sweep, const std::optional<StoredShards>& shards,

@@ -3,15 +3,24 @@
 // The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/document.h"
 #include "experiments/common/prediction.h"
+#include "experiments/common/simulation.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
+
+// A column, empty where it is not known, that holds something else than what was written.
+class Damage : public std::runtime_error {
+ public:
+  explicit Damage(const std::string& column = {}) : std::runtime_error(column) {}
+  std::string column() const { return what(); }
+};
 
 std::string text_of(const std::vector<TermRow>& terms);
 std::string text_of(const std::vector<LevelRow>& levels);
@@ -20,7 +29,7 @@ std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
 std::string text_of(const std::optional<StoredEscalation>& escalation);  // empty where there is none
 
-// What the functions above wrote. What is no such text is damage: StoreError.
+// What the functions above wrote, and base::to_json of to_entries. What is no such text is Damage.
 std::vector<TermRow> terms_of_text(const std::string& text);
 std::vector<LevelRow> levels_of_text(const std::string& text);
 std::vector<StoredValue> values_of_text(const std::string& text);
@@ -28,6 +37,7 @@ std::vector<StoredDifference> differences_of_text(const std::string& text);
 std::vector<StoredAxis> axes_of_text(const std::string& text);
 std::optional<StoredEscalation> escalation_of_text(const std::string& text);
 Chosen chosen_of_text(const std::string& text);
+Simulation simulation_of_text(const std::string& text);
 base::Value document_of_text(const std::string& text);
 
 }  // namespace tilescope::experiments

@@ -65,6 +65,28 @@ TEST_F(NewFileTest, ReplacesWhatStoodThereAndFollowsLinks) {
   EXPECT_EQ(files().size(), 2u);
 }
 
+// As a shell's > does.
+TEST_F(NewFileTest, AppearsBehindALinkThatLedToNothing) {
+  fs::create_directory(path("there"));
+  fs::create_symlink("there/f", path("near"));
+  fs::create_symlink(path("near"), path("link"));
+  NewFile file(path("link"));
+  file.write("new");
+  file.finish();
+  EXPECT_EQ(tests::text_of_file(path("there/f")), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::is_symlink(path("near")));
+  EXPECT_THAT(files(), testing::UnorderedElementsAre("there", "near", "link"));
+}
+
+TEST_F(NewFileTest, LinksInACircleLeadNowhere) {
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  EXPECT_EQ(behind_links(path("a")), path("a"));
+  EXPECT_THAT([&] { NewFile(path("a")); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("a: cannot be written: Too many levels")));
+}
+
 TEST_F(NewFileTest, UnfinishedLeavesNothing) {
   {
     NewFile file(path("f"));

@@ -3,25 +3,20 @@
 // with the times of a sweep that simulates all; nothing depends on threads or on where the sweep was stopped.
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "experiments/report/report.h"
-#include "experiments/sweep/export.h"
 #include "experiments/sweep/sweep.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -39,18 +34,13 @@ const std::string kCost = "cost: memory.smem.banks * core.count";
 
 std::string escalating(const std::string& sim) { return kSweep + "fidelity: {model: all, sim: {" + sim + "}}\n"; }
 
-class EscalatedSweepTest : public testing::Test {
+class EscalatedSweepTest : public tests::Stores {
  protected:
-  EscalatedSweepTest() { fs::create_directories(folder_); }
-  ~EscalatedSweepTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
   SweepRun run(
       const std::string& text, const std::string& store, int jobs = 2,
       const std::function<bool()>& stop = [] { return false; },
       const std::function<void(const SweepProgress&)>& tell = [](const SweepProgress&) {}) {
-    std::ofstream(path("sweep.yaml")) << text;
+    write("sweep.yaml", text);
     base::Diagnostics diags;
     auto out = sweep({path("sweep.yaml"), path(store), "test", jobs}, stop, tell, diags);
     tests::require_no_errors(diags);
@@ -59,21 +49,14 @@ class EscalatedSweepTest : public testing::Test {
       notes_.push_back(diags.format(n).substr(folder_.string().size() + 1));
     return std::move(out.value());
   }
-  Store store(const std::string& name) const {
-    base::Diagnostics diags;
-    return std::move(Store::open(path(name), diags).value());
-  }
   // All that is said of a sweep: its table, its state, its report.
   std::string said(const std::string& name) const {
     const Store s = store(name);
     const StoredSweep sweep = s.sweeps().front();
-    std::string out;
-    write_table(s, sweep, TableForm::kCsv, [&](std::string_view text) { out += text; });
-    return out + base::to_json(to_document(state_of(s, sweep, 5))) +
+    return table(name) + base::to_json(to_document(state_of(s, sweep, 5))) +
            base::to_json(report_document(s, sweep, "store", "test"));
   }
 
-  fs::path folder_ = testing::TempDir() + "tilescope_escalated_" + std::to_string(getpid());
   std::vector<std::string> notes_;
 };
 

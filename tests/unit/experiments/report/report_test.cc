@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -14,9 +13,9 @@
 #include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
 #include "experiments/store/writer.h"
-#include "tests/support/build.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -44,11 +43,8 @@ constexpr const char* kProgram = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] 
   "split":{"k":1},"order":"row"}],"edges":[]})json";
 
 // One axis: the base (32 banks), 16 and 64 banks, 3 that are refused; two operators of weights 1 and 2.
-class ReportTest : public testing::Test {
+class ReportTest : public tests::Stores {
  protected:
-  ReportTest() { fs::create_directories(folder_); }
-  ~ReportTest() override { fs::remove_all(folder_); }
-
   struct Times {
     double predicted = 0;
     std::optional<double> simulated, measured;
@@ -92,13 +88,7 @@ class ReportTest : public testing::Test {
     const Store store = reader();
     return Json::parse(base::to_json(report_document(store, store.sweeps().at(0), "r.db", "4.5.6")));
   }
-  Store reader() const {
-    base::Diagnostics diags;
-    auto out = Store::open(path("r.db"), diags);
-    tests::require_no_errors(diags);
-    return std::move(out.value());
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  Store reader() const { return store("r.db"); }
 
  private:
   static StoredPoint point(std::size_t ordinal, const std::string& banks) {
@@ -124,8 +114,6 @@ class ReportTest : public testing::Test {
     if (t.simulated) r.simulation.emplace().simulated_us = *t.simulated;
     return r;
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_report_" + std::to_string(getpid());
 };
 
 TEST_F(ReportTest, FiguresAreThoseOfTheStore) {
@@ -247,7 +235,7 @@ TEST_F(ReportTest, ASweepThatHasNotBegunIsReported) {
 }
 
 TEST_F(ReportTest, TheFileIsTheTemplateWithTheDocumentInItsPlace) {
-  std::ofstream(path("page.html")) << "<script>/*@@TILESCOPE_REPORT@@*/</script><p>after";
+  write("page.html", "<script>/*@@TILESCOPE_REPORT@@*/</script><p>after");
   const base::Value document = base::Map{{"name", "</script><script>alert(1)</script><!--", {}}};
   const std::size_t bytes = write_report(document, path("page.html"), path("r.html"));
   EXPECT_EQ(bytes, fs::file_size(path("r.html")));
@@ -257,7 +245,7 @@ TEST_F(ReportTest, TheFileIsTheTemplateWithTheDocumentInItsPlace) {
   EXPECT_EQ(data.find('<'), std::string::npos);
   EXPECT_EQ(Json::parse(data).at("name"), "</script><script>alert(1)</script><!--");
 
-  std::ofstream(path("page.html")) << "<script></script>";
+  write("page.html", "<script></script>");
   EXPECT_THAT([&] { write_report(document, path("page.html"), path("r.html")); },
               testing::ThrowsMessage<std::runtime_error>(HasSubstr("page.html: is no page of reports; ./dev web")));
   EXPECT_EQ(tests::text_of_file(path("r.html")), page) << "what was there stays";

@@ -5,6 +5,7 @@
 #include "experiments/store/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
@@ -13,8 +14,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/store/detail/lock.h"
 #include "experiments/store/writer.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -27,31 +29,21 @@ using testing::SizeIs;
 
 constexpr const char* kVersion = "1.2.3";
 
-class StoreTest : public testing::Test {
+class StoreTest : public tests::Stores {
  protected:
-  StoreTest() { fs::create_directories(folder_); }
-  ~StoreTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name = "r.db") const { return (folder_ / name).string(); }
+  std::string path(const std::string& name = "r.db") const { return Stores::path(name); }
   StoreWriter writer(const std::string& version = kVersion) const {
     base::Diagnostics diags;
     auto out = StoreWriter::open(path(), version, diags);
     tests::require_no_errors(diags);
     return std::move(out.value());
   }
-  Store reader() const {
-    base::Diagnostics diags;
-    auto out = Store::open(path(), diags);
-    tests::require_no_errors(diags);
-    return std::move(out.value());
-  }
+  Store reader() const { return store("r.db"); }
   std::string refusal() const {
     base::Diagnostics diags;
     EXPECT_FALSE(Store::open(path(), diags));
     return diags.formatted_errors().at(0);
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_store_" + std::to_string(getpid());
 };
 
 Prediction prediction(double us) {
@@ -341,7 +333,7 @@ TEST_F(StoreTest, OneWriterAtATime) {
   if (child == 0) {
     const StoreWriter to = writer();
     char c = 'x';
-    if (write(held[1], &c, 1) == 1 && read(finish[0], &c, 1) == 1) _exit(0);
+    if (::write(held[1], &c, 1) == 1 && read(finish[0], &c, 1) == 1) _exit(0);
     _exit(1);
   }
   char c = 0;
@@ -355,12 +347,54 @@ TEST_F(StoreTest, OneWriterAtATime) {
                 HasSubstr("r.db: another sweep is writing to it (process " + std::to_string(child) + "); wait"));
   }
   EXPECT_THAT(reader().sweeps(), IsEmpty());
-  ASSERT_EQ(write(finish[1], &c, 1), 1);
+  ASSERT_EQ(::write(finish[1], &c, 1), 1);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(running_sweep(path()));
   writer();
+}
+
+TEST_F(StoreTest, ARefusalLeavesNoLockThatWasNotThere) {
+  SQLite::Database(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
+  base::Diagnostics diags;
+  EXPECT_FALSE(StoreWriter::open(path(), kVersion, diags));
+  EXPECT_FALSE(fs::exists(path() + "-lock"));
+  fs::remove(path());
+  writer();
+  EXPECT_TRUE(fs::exists(path() + "-lock")) << "a store that is written keeps it";
+  EXPECT_FALSE(StoreWriter::open(path(), "1.2.4", diags));
+  EXPECT_TRUE(fs::exists(path() + "-lock"));
+  fs::remove(path() + "-lock");
+  EXPECT_FALSE(StoreWriter::open(path(), "1.2.4", diags));
+  EXPECT_FALSE(fs::exists(path() + "-lock"));
+}
+
+// Processes that make the lock's file, lock it and take it away, as refusals do: no two of them are inside at once.
+TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
+  constexpr int kProcesses = 4, kTimes = 300, kInsideUs = 100;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    for (int got = 0; got < kTimes;) try {
+        base::Diagnostics diags;
+        const auto lock = StoreLock::take(path(), diags);
+        const int inside = open(path("inside").c_str(), O_CREAT | O_EXCL, 0600);
+        if (lock == nullptr || inside < 0) _exit(1);
+        close(inside);
+        usleep(kInsideUs);
+        unlink(path("inside").c_str());
+        ++got;
+      } catch (const StoreError&) {  // another one has it
+      }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {

@@ -10,16 +10,14 @@
 #include <map>
 #include <random>
 #include <set>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "experiments/store/merge.h"
-#include "experiments/sweep/export.h"
 #include "experiments/sweep/sweep.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -41,16 +39,9 @@ const std::string kSweep =
     "  program.padding: [best, none]\nprograms: [construct, fixed]\n" +
     kWorkloads;
 
-class ShardsTest : public testing::Test {
+class ShardsTest : public tests::Stores {
  protected:
-  ShardsTest() {
-    fs::create_directories(folder_);
-    write("sweep.yaml", kSweep);
-  }
-  ~ShardsTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  ShardsTest() { write("sweep.yaml", kSweep); }
 
   std::optional<SweepRun> run(const std::string& store, std::optional<Shard> shard, base::Diagnostics& diags,
                               const std::string& version = "test", const std::string& file = "sweep.yaml") const {
@@ -58,12 +49,7 @@ class ShardsTest : public testing::Test {
     request.shard = shard;
     return sweep(request, [] { return false; }, [](const SweepProgress&) {}, diags);
   }
-  SweepRun run(const std::string& store, std::optional<Shard> shard = {}) const {
-    base::Diagnostics diags;
-    auto out = run(store, shard, diags);
-    tests::require_no_errors(diags);
-    return std::move(out.value());
-  }
+  SweepRun run(const std::string& store, std::optional<Shard> shard = {}) const { return sweep_into(store, shard); }
   std::string refusal(const std::string& store, std::optional<Shard> shard, const std::string& version = "test",
                       const std::string& file = "sweep.yaml") const {
     base::Diagnostics diags;
@@ -84,6 +70,15 @@ class ShardsTest : public testing::Test {
     for (const std::string& name : names) out.push_back(path(name));
     return out;
   }
+  // Writes over the page of a store that its rows begin with.
+  void damage_rows(const std::string& name) const {
+    SQLite::Database file(path(name), SQLite::OPEN_READONLY);
+    const int page = file.execAndGet("SELECT rootpage FROM sqlite_master WHERE name = 'rows'").getInt();
+    const int bytes = file.execAndGet("PRAGMA page_size").getInt();
+    std::fstream out(path(name), std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(std::streamoff{page - 1} * bytes);
+    out << std::string(static_cast<std::size_t>(bytes), 'x');
+  }
   Merged merged(const std::string& out, const std::vector<std::string>& names) const {
     base::Diagnostics diags;
     auto done = merge(path(out), paths(names), diags);
@@ -94,16 +89,6 @@ class ShardsTest : public testing::Test {
     base::Diagnostics diags;
     EXPECT_FALSE(merge(path(out), paths(names), diags));
     return diags.formatted_errors().at(0);
-  }
-  Store store(const std::string& name) const {
-    base::Diagnostics diags;
-    return std::move(Store::open(path(name), diags).value());
-  }
-  std::string table(const std::string& name, TableForm form = TableForm::kCsv) const {
-    const Store s = store(name);
-    std::string out;
-    write_table(s, s.sweeps().front(), form, [&](std::string_view text) { out += text; });
-    return out;
   }
   // Every row that a store has, with the contents that name it, every byte.
   std::set<std::string> rows(const std::string& name) const {
@@ -126,8 +111,6 @@ class ShardsTest : public testing::Test {
     }
     return out;
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_shards_" + std::to_string(getpid());
 };
 
 TEST_F(ShardsTest, AShardStoresItsPointsAsTheWholeSweepDoes) {
@@ -297,8 +280,28 @@ TEST_F(ShardsTest, WhatDoesNotBelongTogetherIsRefusedAtItsFile) {
   write("title.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kWorkloads);
   ASSERT_TRUE(run("title.db", Shard{2, 3}, diags, "test", "title.yaml"));
   EXPECT_THAT(merge_refusal("o.db", {"a.db", "title.db"}), HasSubstr("title.db: has a shard of 'Other', and "));
-  // Of another title it is another sweep of the store.
-  EXPECT_EQ(merged("o.db", {"title.db"}).title, "Other");
+}
+
+// Else the store could not be merged itself: which of its sweeps was meant?
+TEST_F(ShardsTest, AStoreTakesShardsOfOneSweep) {
+  const std::string small = "base: v100\naxes: {core.count: [40, 60]}\n" + kWorkloads;
+  write("sweep.yaml", "sweep: Parts\n" + small);
+  const std::vector<std::string> parts = shards(2);
+  merged("o.db", {parts[0]});
+  const std::string before = table("o.db");
+  write("sweep.yaml", "sweep: Other\n" + small);
+  const std::vector<std::string> others = shards(2, "other");
+  EXPECT_THAT(merge_refusal("o.db", others), HasSubstr("o.db: has shards of 'Parts', and " + path(others[0]) +
+                                                       " has a shard of 'Other'; merge each sweep into a store of"));
+  EXPECT_THAT(store("o.db").sweeps(), testing::SizeIs(1));
+  EXPECT_EQ(table("o.db"), before);
+  // A sweep as a whole is no shard of anything: it may be there, before and after.
+  run("o.db");
+  EXPECT_TRUE(merged("o.db", {parts[1]}).complete());
+  EXPECT_TRUE(merged("again.db", {"o.db"}).complete());
+  run("whole.db");
+  EXPECT_EQ(merged("whole.db", parts).title, "Parts");
+  EXPECT_EQ(merged("again.db", {"whole.db"}).added, 0U);
 }
 
 // The place where a new store is written is no shard's.
@@ -321,6 +324,28 @@ TEST_F(ShardsTest, RowsThatAreMissingAreCounted) {
   EXPECT_EQ(less.lacking, rows("whole.db").size() - rows("less.db").size());
   EXPECT_GT(less.lacking, 0U);
   EXPECT_FALSE(less.complete());
+}
+
+// SQLite takes a few files at a time, and what it took of a store that was there stays.
+TEST_F(ShardsTest, WhatWasMergedBeforeADamagedShardIsSaid) {
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads);
+  const std::vector<std::string> all = shards(10);
+  damage_rows(all[9]);
+  const auto merge_into = [&](const std::string& out) {
+    base::Diagnostics diags;
+    merge(path(out), paths(all), diags);
+  };
+  EXPECT_THAT([&] { merge_into("new.db"); },
+              testing::Throws<StoreError>(testing::Property(
+                  &StoreError::what, testing::AllOf(HasSubstr(all[9] + ": database disk image is malformed"),
+                                                    testing::Not(HasSubstr("shards are merged"))))));
+  EXPECT_FALSE(fs::exists(path("new.db")));
+  merged("out.db", {all[1]});
+  EXPECT_THAT([&] { merge_into("out.db"); },
+              testing::ThrowsMessage<PartlyMerged>(
+                  testing::AllOf(HasSubstr(all[9] + ": database disk image is malformed"),
+                                 HasSubstr("; 8 of 10 shards are merged, and the same command goes on from there"))));
+  EXPECT_THAT(store("out.db").sweeps().front().shards.value().here, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 // As a task leaves it that ends before its sweep is planned.

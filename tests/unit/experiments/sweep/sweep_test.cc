@@ -4,12 +4,10 @@
 
 #include "experiments/sweep/sweep.h"
 
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <set>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -17,17 +15,15 @@
 
 #include "experiments/programs/compile.h"
 #include "experiments/programs/predict.h"
-#include "experiments/sweep/export.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
-#include "tests/support/build.h"
+#include "tests/support/stores.h"
 #include "tests/support/workloads.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -37,31 +33,19 @@ const std::string kWorkloads =
     "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=512,k=128', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add}\n";
 
-class SweepTest : public testing::Test {
+class SweepTest : public tests::Stores {
  protected:
-  SweepTest() { fs::create_directories(folder_); }
-  ~SweepTest() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
   SweepRun run(const std::string& text, const std::string& store = "r.db", int jobs = 2) const {
-    std::ofstream(path("sweep.yaml")) << text;
+    write("sweep.yaml", text);
     base::Diagnostics diags;
     auto out = sweep(
         {path("sweep.yaml"), path(store), "test", jobs}, [] { return false; }, [](const SweepProgress&) {}, diags);
     tests::require_no_errors(diags);
     return std::move(out.value());
   }
-  Store store(const std::string& name = "r.db") const {
-    base::Diagnostics diags;
-    return std::move(Store::open(path(name), diags).value());
-  }
-  std::string table(const std::string& name = "r.db") const {
-    const Store s = store(name);
-    std::string out;
-    write_table(s, s.sweeps().front(), TableForm::kCsv, [&](std::string_view text) { out += text; });
-    return out;
-  }
+  Store store() const { return Stores::store("r.db"); }
+  using Stores::store;
+  std::string table(const std::string& name = "r.db") const { return Stores::table(name); }
   std::vector<StoredPoint> points() const {
     const Store s = store();
     return s.points(s.sweeps().front());
@@ -70,8 +54,6 @@ class SweepTest : public testing::Test {
     const Store s = store();
     s.each_row(s.sweeps().front(), visit);
   }
-
-  fs::path folder_ = testing::TempDir() + "tilescope_sweep_" + std::to_string(getpid());
 };
 
 std::vector<arch::Override> overrides_of(const StoredPoint& p) {
@@ -327,13 +309,13 @@ TEST_F(SweepTest, SimulatedTimesCountWhereTheyAreAskedFor) {
 }
 
 TEST_F(SweepTest, ChipsThatDifferInWordsAloneAreOne) {
-  std::ofstream(path("same.yaml")) << "extends: v100\nname: v100\ntitle: Another title\nvendor: Nobody\n";
+  write("same.yaml", "extends: v100\nname: v100\ntitle: Another title\nvendor: Nobody\n");
   run("sweep: Words\nbase: v100\naxes:\n  core.count: [40]\n" + kWorkloads);
   EXPECT_EQ(run("sweep: Other words\nbase: same.yaml\naxes:\n  core.count: [40]\n" + kWorkloads).computed, 0U);
 }
 
 TEST_F(SweepTest, ATextThatTheBaseSaysIsNoChange) {
-  std::ofstream(path("kin.yaml")) << "extends: v100\nname: kin\ntitle: '12'\n";
+  write("kin.yaml", "extends: v100\nname: kin\ntitle: '12'\n");
   run("sweep: Texts\nbase: [v100, kin.yaml]\naxes:\n  title: [Tesla V100 PCIe 16 GB, '12']\n"
       "  compute.fma.f32.dtype: [f32]\n  calibration.dram.read.ratio: [0.5]\n" +
       kWorkloads);

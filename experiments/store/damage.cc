@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/store/detail/damage.h"
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+namespace {
+
+using SQLite::Statement;
+
+constexpr const char* kNoLonger = "is no longer what was written";
+
+// "point 5 on v100, operator mm, of 'Banks'", or the chip of a row that no sweep of the store asks for today.
+std::string name_of_row(SQLite::Database& file, const RowIds& row, const std::string& schema) {
+  Statement s(file,
+              fmt::format("SELECT p.ordinal, p.base, w.name, t.title FROM {0}.points p JOIN {0}.sweeps t ON t.id = "
+                          "p.sweep JOIN {0}.sweep_workloads w ON w.sweep = p.sweep WHERE p.chip = ?1 AND ?2 IN "
+                          "(p.request, p.simulated_request) AND w.workload = ?3 ORDER BY t.id, p.ordinal LIMIT 1",
+                          schema));
+  s.bind(1, row.chip);
+  s.bind(2, row.request);
+  s.bind(3, row.workload);
+  if (s.executeStep())
+    return fmt::format("point {} on {}, operator {}, of '{}'", s.getColumn(0).getString(), s.getColumn(1).getString(),
+                       s.getColumn(2).getString(), s.getColumn(3).getString());
+  Statement chip(file, fmt::format("SELECT name, hash FROM {}.chips WHERE id = ?", schema));
+  chip.bind(1, row.chip);
+  if (!chip.executeStep()) return "a chip that is not there";
+  return fmt::format("{} (chip {}), which no sweep asks for today", chip.getColumn(0).getString(),
+                     chip.getColumn(1).getString());
+}
+
+}  // namespace
+
+std::string text_of(const SQLite::Column& c) {
+  if (!c.isNull() && !c.isText()) throw Damage(c.getName());
+  return c.isNull() ? std::string() : c.getString();
+}
+
+std::optional<double> real_of(const SQLite::Column& c) {
+  if (c.isNull()) return std::nullopt;
+  if (!c.isFloat() && !c.isInteger()) throw Damage(c.getName());
+  return c.getDouble();
+}
+
+std::int64_t integer_of(const SQLite::Column& c) {
+  if (!c.isNull() && !c.isInteger()) throw Damage(c.getName());
+  return c.getInt64();
+}
+
+void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row, const std::string& column,
+                       const std::string& schema) {
+  throw DamagedError(
+      fmt::format("{0}: {1} in the row of {2} {3}; delete the row and sweep again: sqlite3 {0} 'DELETE FROM rows WHERE "
+                  "chip = {4} AND request = {5} AND workload = {6}'",
+                  path, column, name_of_row(file, row, schema), kNoLonger, row.chip, row.request, row.workload));
+}
+
+void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema) {
+  Statement s(file, fmt::format("SELECT chip, request, workload, CASE WHEN predicted_us >= '' THEN 'predicted_us' ELSE "
+                                "'simulated_us' END FROM {}.rows WHERE {} LIMIT 1",
+                                schema, kTimeIsNoNumber));
+  if (!s.executeStep()) return;
+  throw_damaged_row(file, path, {s.getColumn(0).getInt64(), s.getColumn(1).getInt64(), s.getColumn(2).getInt64()},
+                    s.getColumn(3).getString(), schema);
+}
+
+void throw_damaged_sweep(const std::string& path, const std::string& whose, const std::string& column) {
+  throw DamagedError(
+      fmt::format("{}: {} of {} {}; the same sweep into this store writes it anew", path, column, whose, kNoLonger));
+}
+
+void throw_damaged_content(const std::string& path, const std::string& what) {
+  throw DamagedError(fmt::format("{}: {} {}; sweep into another store", path, what, kNoLonger));
+}
+
+}  // namespace tilescope::experiments

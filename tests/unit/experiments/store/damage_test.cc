@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that SQLite reads and that are not what was written: whoever reads them names them as a user knows them, and
+// what is said to help does.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <filesystem>
+#include <functional>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/store/merge.h"
+#include "experiments/sweep/state.h"
+#include "tests/support/stores.h"
+
+namespace tilescope::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kSweep =
+    "sweep: Parts\nbase: v100\naxes: {core.count: [4, 6]}\nworkloads:\n"
+    "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=128,n=128,k=64', id: mm, weight: 3}\n"
+    "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n";
+
+class DamageTest : public tests::Stores {
+ protected:
+  DamageTest() { write("sweep.yaml", kSweep); }
+
+  void execute(const std::string& store, const std::string& sql) const {
+    SQLite::Database(path(store), SQLite::OPEN_READWRITE).exec(sql);
+  }
+  // What a row of the operator mm at that point holds; of an escalated sweep the simulated one.
+  void damage(const std::string& store, std::size_t point, const std::string& column, const std::string& value,
+              const std::string& request = "request") const {
+    execute(store, fmt::format("UPDATE rows SET {} = {} WHERE chip = (SELECT chip FROM points WHERE ordinal = {}) AND "
+                               "request = (SELECT {} FROM points WHERE ordinal = {}) AND workload = (SELECT workload "
+                               "FROM sweep_workloads WHERE name = 'mm')",
+                               column, value, point, request, point));
+  }
+  static std::string damaged_by(const std::function<void()>& read) {
+    try {
+      read();
+    } catch (const DamagedError& e) {
+      return e.what();
+    }
+    ADD_FAILURE() << "nothing was said";
+    return "";
+  }
+  // Does what the text says: sqlite3 FILE 'SQL'.
+  void follow(const std::string& store, const std::string& text) const {
+    const std::size_t first = text.find('\'', text.find("sqlite3 ")) + 1;
+    execute(store, text.substr(first, text.rfind('\'') - first));
+  }
+};
+
+struct Damaged {
+  std::string name, column, value;
+};
+void PrintTo(const Damaged& d, std::ostream* out) { *out << d.column << " = " << d.value; }
+
+class DamagedRow : public DamageTest, public testing::WithParamInterface<Damaged> {};
+
+TEST_P(DamagedRow, IsNamedAndComputedAnewOnceItIsDeleted) {
+  sweep_into("r.db");
+  const std::string whole = table("r.db");
+  damage("r.db", 1, GetParam().column, GetParam().value);
+  const std::string text = damaged_by([&] { table("r.db"); });
+  EXPECT_THAT(text,
+              StartsWith(fmt::format("{0}: {1} in the row of point 1 on v100, operator mm, of 'Parts' is no longer "
+                                     "what was written; delete the row and sweep again: sqlite3 {0} 'DELETE ",
+                                     path("r.db"), GetParam().column)));
+  follow("r.db", text);
+  EXPECT_EQ(sweep_into("r.db").computed, 1U);
+  EXPECT_EQ(table("r.db"), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Columns, DamagedRow,
+    testing::Values(Damaged{"CutOff", "terms", "substr(terms, 1, length(terms) / 2)"},
+                    Damaged{"NoTerms", "terms", "NULL"}, Damaged{"Levels", "levels", "'{\"l2\":1}'"},
+                    Damaged{"Time", "predicted_us", "'fast'"}, Damaged{"Band", "low_us", "x'00'"},
+                    Damaged{"Ratio", "occupancy_ratio", "'half'"}, Damaged{"Waves", "waves", "'many'"},
+                    Damaged{"Blocks", "blocks", "'few'"}, Damaged{"Bottleneck", "bottleneck", "x'00'"},
+                    Damaged{"Measured", "measured_us", "'soon'"}, Damaged{"Simulation", "simulation", "'{}'"}),
+    [](const auto& d) { return d.param.name; });
+
+// SQLite would sum it as 0.
+TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
+  sweep_into("r.db");
+  damage("r.db", 2, "predicted_us", "'fast'");
+  const std::string named = path("r.db") + ": predicted_us in the row of point 2 on v100, operator mm, of 'Parts' ";
+  const Store s = store("r.db");
+  EXPECT_THAT(damaged_by([&] { s.totals(s.sweeps().front()); }), StartsWith(named));
+  const std::string text = damaged_by([&] { sweep_into("r.db"); });
+  EXPECT_THAT(text, StartsWith(named));
+  EXPECT_THAT(text, testing::Not(HasSubstr("goes on from there"))) << "it would say the same again";
+}
+
+TEST_F(DamageTest, ASimulationOfAnEscalatedSweepIsNamed) {
+  write("sweep.yaml", kSweep + "fidelity: {model: all, sim: {front: true, control: 1}}\n");
+  sweep_into("r.db");
+  damage("r.db", 0, "simulation", "'{\"cycles\":'", "simulated_request");
+  const std::string text = damaged_by([&] { table("r.db"); });
+  EXPECT_THAT(text, StartsWith(path("r.db") + ": simulation in the row of point 0 on v100, operator mm, of 'Parts' "));
+  follow("r.db", text);
+  EXPECT_EQ(sweep_into("r.db").computed, 1U);
+  table("r.db");
+}
+
+TEST_F(DamageTest, MergeTakesNoShardWithATimeThatIsNoNumber) {
+  sweep_into("s.0.db", Shard{0, 2});
+  sweep_into("s.1.db", Shard{1, 2});
+  const auto merge_both = [&] {
+    base::Diagnostics diags;
+    merge(path("o.db"), {path("s.0.db"), path("s.1.db")}, diags);
+    tests::require_no_errors(diags);
+  };
+  damage("s.1.db", 1, "predicted_us", "'fast'");
+  const std::string text = damaged_by(merge_both);
+  EXPECT_THAT(text,
+              StartsWith(path("s.1.db") + ": predicted_us in the row of point 1 on v100, operator mm, of 'Parts' "));
+  EXPECT_FALSE(fs::exists(path("o.db")));
+  follow("s.1.db", text);
+  EXPECT_EQ(sweep_into("s.1.db", Shard{1, 2}).computed, 1U);
+  // The rest of a row is not looked at by a merge: who reads it names it.
+  damage("s.1.db", 1, "terms", "'{'");
+  merge_both();
+  EXPECT_THAT(damaged_by([&] { table("o.db"); }), StartsWith(path("o.db") + ": terms in the row of point 1 on v100"));
+}
+
+TEST_F(DamageTest, WhatASweepIsOfIsNamedAndWrittenAnew) {
+  sweep_into("r.db");
+  const std::string whole = table("r.db");
+  execute("r.db", "UPDATE sweeps SET axes = '['");
+  EXPECT_EQ(damaged_by([&] { table("r.db"); }), path("r.db") +
+                                                    ": axes of the sweep 'Parts' is no longer what was "
+                                                    "written; the same sweep into this store writes it anew");
+  sweep_into("r.db");
+  execute("r.db", "UPDATE points SET at = x'00' WHERE ordinal = 2");
+  EXPECT_THAT(damaged_by([&] { table("r.db"); }), StartsWith(path("r.db") + ": at of point 2 of 'Parts' is no longer"));
+  sweep_into("r.db");
+  EXPECT_EQ(table("r.db"), whole);
+  execute("r.db", "UPDATE workloads SET document = 'x'");
+  EXPECT_EQ(damaged_by([&] { table("r.db"); }),
+            path("r.db") + ": the document of operator mm is no longer what was written; sweep into another store");
+}
+
+}  // namespace
+}  // namespace tilescope::experiments
