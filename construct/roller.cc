@@ -17,9 +17,9 @@ namespace {
 
 using Id = CandidatePool::Id;
 
-constexpr std::size_t kLaidOut = 32;                   // tiles that are worth trying other layouts on
-constexpr std::size_t kStaged = 64, kLaidOutThen = 8;  // tiles whose staging is looked at first, and then all else
-constexpr std::size_t kLaidOutAgain = 4;               // a second time
+constexpr std::size_t kLaidOut = 32;  // tiles that are worth trying other layouts on
+constexpr std::size_t kStaged = 64;   // tiles whose staging is looked at first
+constexpr std::size_t kStarted = 8;   // tiles that are laid out from each staging on
 // What a roofline leaves out does not come among so many, however many are kept: these are the same then.
 constexpr std::size_t kFirst = 10;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -169,9 +169,9 @@ class Construction {
     for (const Judged& j : ranking_.best_of_each_size(kLaidOut)) improve(j, ranking_);
     // What is cached decides more than any other choice: a tile may be far behind until its operands are read directly.
     for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(other_staging, j, ranking_);
+    for (const Judged& j : ranking_.best_of_each_size(kStarted)) start_from_each_staging(j);
     // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const std::size_t tiles : {kLaidOutThen, kLaidOutAgain})
-      for (const Judged& j : ranking_.best_of_each_size(tiles)) improve(j, ranking_);
+    for (const Judged& j : ranking_.best_of_each_size(kStarted)) improve(j, ranking_);
     add_shared_reductions();
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
@@ -239,7 +239,7 @@ class Construction {
     if (!given_.block.empty()) return;
     Ranking sharing = ranking_.empty(kLaidOut);
     for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, 0, sharing);
-    for (const Judged& j : sharing.best_of_each_size(kLaidOutAgain)) improve(j, sharing);
+    for (const Judged& j : sharing.best_of_each_size(kStarted)) improve(j, sharing);
     for (const Judged& j : sharing.best(kLaidOut)) ranking_.add(j);
   }
 
@@ -249,9 +249,17 @@ class Construction {
     for (const LayoutKnob knob : layout_knobs()) at = take(knob, at, ranking);
   }
 
+  // What is cached may be slower until steps, neighbours and stores fit it: each staging, however slow it is at first,
+  // has its own other choices.
+  void start_from_each_staging(const Judged& at) {
+    if (is_settled(at)) return;
+    for (const Id other : pool_.others(at.id, other_staging, arch_.core.count))
+      if (const Judged j = judged(fitting(other), at.least_us, kNever); j.us < kNever) improve(j, ranking_);
+  }
+
   // The fastest of what one choice could be, as it stands among them.
   Judged take(LayoutKnob knob, Judged at, Ranking& ranking) {
-    if (!may_come_first(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us) return at;
+    if (is_settled(at)) return at;
     for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
       const Id id = fitting(other);
       const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
@@ -275,6 +283,11 @@ class Construction {
       least = std::min(least, rooflines_[s].least_us(iterations));
     }
     return least;
+  }
+
+  // Whether no layout of the tile comes among the first ones, or gains more than the gap.
+  bool is_settled(const Judged& at) const {
+    return !may_come_first(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us;
   }
 
   // Whether a program that takes no less may come among the first ones, and by more than the gap.

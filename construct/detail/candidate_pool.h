@@ -125,7 +125,7 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
-  // By place of the knob: those that ask for no cores, of each candidate, null where nobody asked yet; those that do.
+  // By place of the knob. Of knobs that do not ask for cores: of each candidate, null where it was not asked for yet.
   std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
   std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
