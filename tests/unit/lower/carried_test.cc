@@ -33,10 +33,10 @@ double difference(const tile::RProgram& p, const Module& m, NamedValues values =
     if (m.globals[g].role != Role::kOutput) continue;
     const expr::Values& expected = values.at(m.globals[g].name);
     for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (std::isfinite(expected[i])) greatest = std::max(greatest, std::abs(expected[i]));
       if (expected[i] == globals[g][i] || (std::isnan(expected[i]) && std::isnan(globals[g][i]))) continue;
       const double apart = std::abs(expected[i] - globals[g][i]);
       worst = std::max(worst, std::isnan(apart) ? HUGE_VAL : apart);
-      if (std::isfinite(expected[i])) greatest = std::max(greatest, std::abs(expected[i]));
     }
   }
   return worst / greatest;
