@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arch/derive.h"
+#include "base/check.h"
 #include "base/integer.h"
 #include "construct/candidate_pools.h"
 #include "construct/detail/matrix_kernels.h"
@@ -280,7 +281,7 @@ std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts)
 std::vector<CandidatePool::Id> CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
   std::vector<Id> out;
   for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, cores))) out.push_back(add(std::move(p)));
-  listed_ += out.size();
+  listed_bytes_ += sizeof(out) + out.size() * sizeof(Id);
   return out;
 }
 
@@ -292,6 +293,7 @@ const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, LayoutKnob kn
     if (fresh) found->second = made_by(knob, id, cores);
     return found->second;
   }
+  base::check(place < kLayoutKnobs, "a choice is one of layout_knobs()");
   if (others_.size() <= id) others_.resize(candidates_.size());
   if (others_[id][place] == nullptr) {
     auto made = std::make_unique<std::vector<Id>>(made_by(knob, id, 1));
@@ -359,7 +361,7 @@ std::size_t CandidatePool::bytes() const {
   const std::size_t hashed = by_hash_.size() + by_tiles_.size() + by_size_.size();
   return candidates_.size() * sizeof(Candidate) + hashed * (sizeof(ByHash::value_type) + kInTable) +
          others_.size() * sizeof(decltype(others_)::value_type) +
-         others_by_cores_.size() * (sizeof(decltype(others_by_cores_)::value_type) + kInTree) + listed_ * sizeof(Id) +
+         others_by_cores_.size() * (sizeof(decltype(others_by_cores_)::value_type) + kInTree) + listed_bytes_ +
          arena_bytes_ + tile_bytes_;
 }
 

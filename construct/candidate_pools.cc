@@ -106,11 +106,12 @@ CandidatePool& CandidatePools::of(const expr::Expression& one_stage, const arch:
   }
   std::size_t bytes = 0;
   for (const auto& pool : pools_) bytes += pool->bytes();
-  for (; !pools_.empty() && bytes > max_bytes_; ++dropped_) {
+  while (!pools_.empty() && bytes > max_bytes_) {
     bytes -= pools_.back()->bytes();
     pools_.pop_back();
   }
   pools_.push_front(std::make_unique<CandidatePool>(one_stage, a, given));
+  ++made_;
   return *pools_.front();
 }
 

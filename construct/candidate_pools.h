@@ -32,13 +32,13 @@ class CandidatePools {
   // Valid until the next call.
   CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
-  // Pools that went because there was no room.
-  std::uint64_t dropped() const { return dropped_; }
+  // Pools that were made, those that were made again after they had gone among them.
+  std::uint64_t made() const { return made_; }
 
  private:
   const std::size_t max_bytes_;
   std::list<std::unique_ptr<CandidatePool>> pools_;  // used last first
-  std::uint64_t dropped_ = 0;
+  std::uint64_t made_ = 0;
 };
 
 }  // namespace tilescope::construct

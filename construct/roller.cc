@@ -19,7 +19,7 @@ using Id = CandidatePool::Id;
 
 constexpr std::size_t kLaidOut = 32;  // tiles that are worth trying other layouts on
 constexpr std::size_t kStaged = 64;   // tiles whose staging is looked at first
-constexpr std::size_t kStarted = 8;   // tiles that are laid out from each staging on
+constexpr std::size_t kBest = 8;      // tiles that are laid out from each staging on, and again
 // What a roofline leaves out does not come among so many, however many are kept: these are the same then.
 constexpr std::size_t kFirst = 10;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -169,9 +169,9 @@ class Construction {
     for (const Judged& j : ranking_.best_of_each_size(kLaidOut)) improve(j, ranking_);
     // What is cached decides more than any other choice: a tile may be far behind until its operands are read directly.
     for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(other_staging, j, ranking_);
-    for (const Judged& j : ranking_.best_of_each_size(kStarted)) start_from_each_staging(j);
+    for (const Judged& j : ranking_.best_of_each_size(kBest)) start_from_each_staging(j);
     // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const Judged& j : ranking_.best_of_each_size(kStarted)) improve(j, ranking_);
+    for (const Judged& j : ranking_.best_of_each_size(kBest)) improve(j, ranking_);
     add_shared_reductions();
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
@@ -239,7 +239,7 @@ class Construction {
     if (!given_.block.empty()) return;
     Ranking sharing = ranking_.empty(kLaidOut);
     for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, 0, sharing);
-    for (const Judged& j : sharing.best_of_each_size(kStarted)) improve(j, sharing);
+    for (const Judged& j : sharing.best_of_each_size(kBest)) improve(j, sharing);
     for (const Judged& j : sharing.best(kLaidOut)) ranking_.add(j);
   }
 
@@ -253,8 +253,12 @@ class Construction {
   // has its own other choices.
   void start_from_each_staging(const Judged& at) {
     if (is_settled(at)) return;
-    for (const Id other : pool_.others(at.id, other_staging, arch_.core.count))
-      if (const Judged j = judged(fitting(other), at.least_us, kNever); j.us < kNever) improve(j, ranking_);
+    for (const Id other : pool_.others(at.id, other_staging, arch_.core.count)) {
+      const Judged j = judged(fitting(other), at.least_us, kNever);
+      if (j.us == kNever) continue;
+      ranking_.add(j);
+      improve(j, ranking_);
+    }
   }
 
   // The fastest of what one choice could be, as it stands among them.
@@ -312,7 +316,6 @@ class Construction {
   Judged judged(Id id, double least_us, double limit_us) {
     const Candidate& c = pool_[id];
     if (!fits(c)) return {id, kNever, 0, least_us};
-    ++asked_;
     if (known_.size() <= id) known_.resize(pool_.candidates());
     Known& known = known_[id];
     if (!known.exact && known.us < limit_us) known = found_out(id, limit_us);
@@ -321,6 +324,7 @@ class Construction {
 
   Known found_out(Id id, double limit_us) {
     const Candidate& c = pool_[id];
+    ++asked_;
     const model::Counts& counts = pool_.counts(id);
     const std::int64_t registers = model::held_registers(counts, machine_);
     const Known never{kNever, registers, true};

@@ -14,9 +14,10 @@ SeenChip::SeenChip(const arch::ArchSpec& a)
     : neutral_(with_neutral_rates(a)),
       device_bandwidth_(arch::device_bandwidth_of(a)),
       dram_capacity_(arch::dram_of(a)->capacity) {
-  model::Machine machine = model::make_machine(a);
-  const std::vector<model::Arithmetic> arithmetic = std::exchange(machine.arithmetic, {});
-  rates_ = machine;
+  rates_ = static_cast<const model::Rates&>(model::make_machine(a));
+  rates_.terms = {};  // names, which the chip's levels have too
+  rates_.levels = {};
+  const std::vector<model::Arithmetic> arithmetic = std::exchange(rates_.arithmetic, {});
   for (std::size_t i = 0; i < a.compute.size(); ++i)
     compute_.push_back({a.compute[i].dtype, a.compute[i].accumulate, a.compute[i].per_core, arithmetic[i]});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What of a chip the search `roller` sees: chips that differ in nothing else have the same programs, so that one search
-// answers for all of them.
+// What of a chip the search `roller` sees, and what connects the stages that it finds programs of (connecting.h): chips
+// that differ in nothing else have the same programs, so that one search answers for all of them.
 
 #include <cstdint>
 #include <vector>
@@ -15,10 +15,11 @@ namespace tilescope::construct {
 
 class SeenChip {
  public:
+  // Of a chip of cores that share a memory; it may go afterwards.
   explicit SeenChip(const arch::ArchSpec& a);
 
-  // Whether `roller` finds the same programs, of the same predicted times, on both chips, of stages of such dtypes. No
-  // says nothing.
+  // Whether the same programs, of the same predicted times, are found on both chips for stages of such dtypes; false
+  // where that is not known.
   bool has_programs_of(const SeenChip& other, base::Dtype dtype, base::Dtype accumulate) const;
 
  private:

@@ -226,15 +226,19 @@ TileRates tile_rates(const TileSpace& space, const arch::ArchSpec& a, const arch
                                    : static_cast<double>(arch::transaction_of(*arch::scratchpad_of(a)).n) / r.element;
   r.clock = static_cast<double>(a.clock.n);
   r.bytes = arch::device_bandwidth_of(a).v;
+  r.launch_us = a.launch_overhead.v;
   return r;
 }
 
 double cost_of(const TileWork& t, const TileRates& r) {
-  // A reduction is split where there are fewer blocks than cores.
-  const double waves = t.blocks < r.cores && r.reduces ? 1 : std::ceil(t.blocks / r.cores) * r.cores / t.blocks;
-  const double core_us = (t.instructions / r.instructions + t.loads / r.loads) * waves / r.cores * 1e6 / r.clock;
   const double memory_us = t.traffic * r.element * 1e6 / r.bytes;
-  return std::max(core_us, memory_us) + kNotHidden * std::min(core_us, memory_us);
+  const auto in_waves = [&](double waves) {
+    const double core_us = (t.instructions / r.instructions + t.loads / r.loads) * waves / r.cores * 1e6 / r.clock;
+    return std::max(core_us, memory_us) + kNotHidden * std::min(core_us, memory_us);
+  };
+  const double whole_us = in_waves(std::ceil(t.blocks / r.cores) * r.cores / t.blocks);
+  // A reduction may be split where there are fewer blocks than cores.
+  return t.blocks < r.cores && r.reduces ? std::min(whole_us, in_waves(1) + r.launch_us) : whole_us;
 }
 
 }  // namespace tilescope::construct

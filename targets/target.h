@@ -91,7 +91,8 @@ struct Target {
   Ability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given)>
       construct;
-  // Whether `roller` finds the same programs of such stages on both chips; no where that is not known.
+  // Whether `roller`, and `connect` after it, find the same programs of such stages on both chips; false where that is
+  // not known.
   Ability<bool(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate)>
       same_programs;
   // The trace of a search that tries programs, by the cost model's times; empty after an error where an exhaustive one

@@ -32,6 +32,8 @@ struct TileAxis {
   std::vector<int> axes;  // of the stage
   std::int64_t extent = 1;
   bool reduction = false;
+
+  bool operator==(const TileAxis&) const = default;
 };
 
 // One dimension of a data tile.
@@ -97,6 +99,9 @@ struct TileSpace {
   }
   // Inputs in order, then the output.
   const Operand& operand(std::size_t i) const { return i < inputs.size() ? inputs[i] : output; }
+
+  // All else follows from the expression and its axes.
+  bool operator==(const TileSpace& o) const { return expression == o.expression && axes == o.axes; }
 };
 
 // Every loop on its own.

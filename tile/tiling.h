@@ -27,8 +27,10 @@ struct Tiling {
   // Iterations of a reduced axis in one step of one part.
   std::int64_t iterations_along(std::size_t axis) const;
 
-  // Of one space, not of two that are alike.
-  bool operator==(const Tiling&) const = default;
+  bool operator==(const Tiling& o) const {
+    return block == o.block && thread == o.thread && split == o.split && reduction_order == o.reduction_order &&
+           (space == o.space || *space == *o.space);
+  }
 };
 
 }  // namespace tilescope::tile

@@ -104,9 +104,10 @@ class CandidatePool {
                  double epsilon, Tiles& out);
   std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
                                     const tile::Extents& step) const;
+  // What a choice makes of a candidate, on chips of so many cores.
+  std::vector<Id> made_by(LayoutKnob knob, Id id, std::int64_t cores);
   using ByHash = std::unordered_multimap<std::size_t, Id>;
   // The candidate of that hash that is the same, or `id` itself, which is added then.
-  std::vector<Id> made_by(LayoutKnob knob, Id id, std::int64_t cores);
   template <class Same>
   Id first_of(ByHash& known, std::size_t hash, Id id, const Same& same);
 
@@ -129,7 +130,7 @@ class CandidatePool {
   std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
   std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
-  std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_ = 0;
+  std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_bytes_ = 0;
 };
 
 }  // namespace tilescope::construct

@@ -76,6 +76,7 @@ struct TileRates {
   bool reduces = false;
   double cores = 1, instructions = 1, loads = 1, clock = 1;  // a cycle and core
   double element = 1, bytes = 1;                             // bytes of one; a second
+  double launch_us = 0;                                      // of the second kernel of a split reduction
 };
 TileRates tile_rates(const tile::TileSpace& space, const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
 

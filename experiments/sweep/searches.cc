@@ -54,18 +54,14 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
     const Constructor constructor(*s.chip, {Search::kRoller}, kSearched, s.restrictions);
     Pools& shared = *pools_[workload];
     const std::lock_guard alone(shared.one_at_a_time);
+    const std::uint64_t made = shared.pools.made();
     auto programs =
         std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
+    if (!shared.asked.insert(s.pool).second) made_again_ += shared.pools.made() - made;
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }
   return found->programs;
-}
-
-std::uint64_t SweepSearches::dropped() const {
-  std::uint64_t all = 0;
-  for (const auto& of_workload : pools_) all += of_workload->pools.dropped();
-  return all;
 }
 
 }  // namespace tilescope::experiments

@@ -102,7 +102,7 @@ class Runner {
   bool complete() const { return progress_.done == progress_.all && (!escalates() || escalated_); }
   const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
-  std::uint64_t pools_dropped() { return tasks_.searches().dropped(); }
+  std::uint64_t made_again() const { return tasks_.searches().made_again(); }
 
  private:
   // A choice takes all points: it is made where the shards are merged.
@@ -258,7 +258,7 @@ class Runner {
 
   // Point by point, of as few operators at a time that the programs which points keep for each other are bounded, chips
   // that share their programs one after the other, so that few chips' programs are at hand at a time.
-  std::vector<Unit> in_order(std::vector<Unit> units) {
+  std::vector<Unit> in_order(std::vector<Unit> units) const {
     const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.all().size()));
     const auto place = [&](const Unit& u) {
       const Task& t = tasks_[u.task];
@@ -463,11 +463,10 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.computed = runner.computed();
     out.lost = runner.lost();
     out.stopped = !runner.complete();
-    if (const std::uint64_t dropped = runner.pools_dropped(); dropped > 0)
-      diags.note({},
-                 fmt::format("--memory: {} times programs that chips share did not fit {} MiB and went; the results "
-                             "are the same, and take longer",
-                             dropped, memory >> 20));
+    if (const std::uint64_t again = runner.made_again(); again > 0)
+      diags.note({}, fmt::format("programs that chips share were made again {} times, for want of room in {} MiB; more "
+                                 "--memory is faster, with the same results",
+                                 again, memory >> 20));
   }
   std::optional<SweepState> state = stored_state(request.store, *spec, diags);
   if (!state) return std::nullopt;

@@ -9,6 +9,7 @@
 #include "experiments/sweep/detail/task.h"
 
 namespace tilescope::experiments {
+
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
     : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
   for (const PlannedPoint& p : plan.points)

@@ -89,8 +89,9 @@ struct BspStage : BspSchedule {
   // Of the axes' numbers in the order of the cores' numbers: one more along an axis is so many cores further.
   std::int64_t core_stride(std::size_t axis) const;
 
-  // Of one space, not of two that are alike.
-  bool operator==(const BspStage&) const = default;
+  bool operator==(const BspStage& o) const {
+    return BspSchedule::operator==(o) && block == o.block && (space == o.space || *space == *o.space);
+  }
 };
 
 }  // namespace tilescope::tile

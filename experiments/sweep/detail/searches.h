@@ -3,11 +3,13 @@
 // What a sweep constructs, each once: programs of an operator for a chip under restrictions, which the rows of that
 // chip and of its neighbours judge; for the .cc files of experiments/ alone.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,8 +44,8 @@ class SweepSearches {
   // forgotten after the last one that was expected. What is found does not depend on which row asks first.
   std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
 
-  // How often programs that chips share went because there was no room, to be made again where they are asked for.
-  std::uint64_t dropped() const;
+  // How often programs that chips share had to be made again, because they had gone for want of room.
+  std::uint64_t made_again() const { return made_again_; }
 
  private:
   struct Asked {
@@ -67,12 +69,14 @@ class SweepSearches {
     explicit Pools(std::size_t max_bytes) : pools(max_bytes) {}
     std::mutex one_at_a_time;
     construct::CandidatePools pools;
+    std::set<std::size_t> asked;  // by number
   };
 
   const std::vector<SweepWorkload>& workloads_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Asked> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common
+  std::atomic<std::uint64_t> made_again_ = 0;
   std::mutex lock_;
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload
 };

@@ -63,6 +63,7 @@ class SweepTasks {
   // Whether its chip is the base as it is.
   bool is_on_base(const Task& t) const { return t.chip_id == chip_ids_[t.base]; }
   SweepSearches& searches() { return searches_; }
+  const SweepSearches& searches() const { return searches_; }
 
  private:
   std::string plan_hash() const;

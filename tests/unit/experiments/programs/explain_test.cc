@@ -98,7 +98,9 @@ TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
                                            {"memory.smem.banks", "16", 0.5},
                                            {"compute.fma.f32.per_core", "128", 2.0},
                                            {"memory.l2.slices", "128", 2.0},
-                                           {"core.max_threads", "1024", 0.5}}) {
+                                           {"core.max_threads", "1024", 0.5},
+                                           {"memory.l1.mshrs", "1024", 2.0},
+                                           {"compute.fma.f16.per_core", "256", 2.0}}) {
     base::Diagnostics diags;
     const arch::ArchSpec changed = chip("v100", {{path, value}});
     const auto compiled = compile(w, changed, {Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
@@ -109,6 +111,22 @@ TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
     ASSERT_NE(e, rows.end()) << path;
     EXPECT_NEAR(e->predicted_us, std::min(there_us, e->fixed_us.value()), 1e-9) << path << "=" << value;
     EXPECT_NEAR(e->elasticity, std::log2(e->predicted_us / op.prediction->predicted_us) / std::log2(ratio), 1e-9);
+  }
+}
+
+// Neither search nor its kernels of several stages see what only the simulator reads.
+TEST(Explain, StagesThatShareAKernelAgreeWithCompilingToo) {
+  const Workload w = workload("S[m,n] +=! A[m,k] * B[k,n]; O[m,n] = relu(S[m,n])", "m=512,n=384,k=256");
+  const ExplainedOperator op = explained(w).at(0);
+  for (const auto& [path, value] : {std::pair{"memory.l1.mshrs", "1024"}, {"memory.dram.queue_depth", "64"}}) {
+    base::Diagnostics diags;
+    const arch::ArchSpec changed = chip("v100", {{path, value}});
+    const auto compiled = compile(w, changed, {Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
+    const std::vector<Elasticity> rows = at(op, path);
+    const auto e = std::find_if(rows.begin(), rows.end(),
+                                [&](const Elasticity& r) { return base::to_json(r.change.changed) == value; });
+    ASSERT_NE(e, rows.end()) << path;
+    EXPECT_EQ(e->predicted_us, best_of(compiled.value().at(0)).prediction.predicted_us) << path;
   }
 }
 
