@@ -132,6 +132,16 @@ TEST_F(DamageTest, MergeTakesNoShardWithATimeThatIsNoNumber) {
   EXPECT_THAT(damaged_by([&] { table("o.db"); }), StartsWith(path("o.db") + ": terms in the row of point 1 on v100"));
 }
 
+// Where some contents of a shard are there already, each row looks up what it is of.
+TEST_F(DamageTest, MergeLeavesOutNoRowOfAContentThatIsGone) {
+  sweep_into("s.0.db", Shard{0, 2});
+  sweep_into("s.1.db", Shard{1, 2});
+  execute("s.1.db", "DELETE FROM workloads WHERE id = (SELECT workload FROM sweep_workloads WHERE name = 'mm')");
+  base::Diagnostics diags;
+  EXPECT_EQ(damaged_by([&] { merge(path("o.db"), {path("s.0.db"), path("s.1.db")}, diags); }),
+            path("s.1.db") + ": what a row is of is no longer what was written; sweep into another store");
+}
+
 TEST_F(DamageTest, WhatASweepIsOfIsNamedAndWrittenAnew) {
   sweep_into("r.db");
   const std::string whole = table("r.db");
