@@ -25,6 +25,12 @@ constexpr const char* kRowColumns =
     "r.predicted_us, r.low_us, r.high_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
     "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.measured_us, g.hash, r.error";
 
+// A column that has a value beside each predicted time.
+Column required(const Column& c) {
+  if (c.isNull()) throw Damage(c.getName());
+  return c;
+}
+
 std::optional<Prediction> prediction_of(Statement& s, int c) {
   const auto predicted_us = real_of(s.getColumn(c));
   if (!predicted_us) return std::nullopt;
@@ -32,12 +38,12 @@ std::optional<Prediction> prediction_of(Statement& s, int c) {
   p.predicted_us = *predicted_us;
   const auto low_us = real_of(s.getColumn(c + 1)), high_us = real_of(s.getColumn(c + 2));
   if (low_us && high_us) p.band = TimeBand{*low_us, *high_us};
-  p.bottleneck = text_of(s.getColumn(c + 3));
-  p.occupancy_ratio = real_of(s.getColumn(c + 4)).value_or(0);
+  p.bottleneck = text_of(required(s.getColumn(c + 3)));
+  p.occupancy_ratio = *real_of(required(s.getColumn(c + 4)));
   p.occupancy_limit = text_of(s.getColumn(c + 5));
-  p.registers_per_thread = integer_of(s.getColumn(c + 6));
-  p.blocks = integer_of(s.getColumn(c + 7));
-  p.waves = real_of(s.getColumn(c + 8)).value_or(0);
+  p.registers_per_thread = integer_of(required(s.getColumn(c + 6)));
+  p.blocks = integer_of(required(s.getColumn(c + 7)));
+  p.waves = *real_of(required(s.getColumn(c + 8)));
   p.terms = read_column(s.getColumn(c + 9), terms_of_text);
   p.levels = read_column(s.getColumn(c + 10), levels_of_text);
   return p;

@@ -85,7 +85,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Damaged{"Time", "predicted_us", "'fast'"}, Damaged{"Band", "low_us", "x'00'"},
                     Damaged{"Ratio", "occupancy_ratio", "'half'"}, Damaged{"Waves", "waves", "'many'"},
                     Damaged{"Blocks", "blocks", "'few'"}, Damaged{"Bottleneck", "bottleneck", "x'00'"},
-                    Damaged{"Measured", "measured_us", "'soon'"}, Damaged{"Simulation", "simulation", "'{}'"}),
+                    Damaged{"NoRatio", "occupancy_ratio", "NULL"}, Damaged{"NoWaves", "waves", "NULL"},
+                    Damaged{"NoBlocks", "blocks", "NULL"}, Damaged{"NoRegisters", "registers_per_thread", "NULL"},
+                    Damaged{"NoBottleneck", "bottleneck", "NULL"}, Damaged{"Measured", "measured_us", "'soon'"},
+                    Damaged{"Simulation", "simulation", "'{}'"}),
     [](const auto& d) { return d.param.name; });
 
 // SQLite would sum it as 0.
