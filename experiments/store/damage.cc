@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/common/shell.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -50,10 +52,10 @@ std::int64_t integer_of(const SQLite::Column& c) {
 
 void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row, const std::string& column,
                        const std::string& schema) {
-  throw DamagedError(
-      fmt::format("{0}: {1} in the row of {2} {3}; delete the row and sweep again: sqlite3 {0} 'DELETE FROM rows WHERE "
-                  "chip = {4} AND request = {5} AND workload = {6}'",
-                  path, column, name_of_row(file, row, schema), kNoLonger, row.chip, row.request, row.workload));
+  throw DamagedError(fmt::format(
+      "{}: {} in the row of {} {}; delete the row and sweep again: sqlite3 {} 'DELETE FROM rows WHERE "
+      "chip = {} AND request = {} AND workload = {}'",
+      path, column, name_of_row(file, row, schema), kNoLonger, shell_word(path), row.chip, row.request, row.workload));
 }
 
 void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema) {

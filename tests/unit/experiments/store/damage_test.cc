@@ -52,7 +52,7 @@ class DamageTest : public tests::Stores {
   }
   // Does what the text says: sqlite3 FILE 'SQL'.
   void follow(const std::string& store, const std::string& text) const {
-    const std::size_t first = text.find('\'', text.find("sqlite3 ")) + 1;
+    const std::size_t first = text.rfind("'DELETE ") + 1;
     execute(store, text.substr(first, text.rfind('\'') - first));
   }
 };
@@ -90,6 +90,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Damaged{"NoBottleneck", "bottleneck", "NULL"}, Damaged{"Measured", "measured_us", "'soon'"},
                     Damaged{"Simulation", "simulation", "'{}'"}),
     [](const auto& d) { return d.param.name; });
+
+TEST_F(DamageTest, TheStoreIsOneWordOfTheCommandThatDeletes) {
+  sweep_into("a store.db");
+  damage("a store.db", 1, "terms", "NULL");
+  const std::string text = damaged_by([&] { table("a store.db"); });
+  EXPECT_THAT(text, HasSubstr(fmt::format("sqlite3 '{}' 'DELETE ", path("a store.db"))));
+  follow("a store.db", text);
+  EXPECT_EQ(sweep_into("a store.db").computed, 1U);
+}
 
 // SQLite would sum it as 0.
 TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
