@@ -421,7 +421,9 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       Merger merger(*file, out.title, fresh ? kCacheOfNewKiB : kCacheKiB);
       for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size()))) {
         merger.take(left.first(std::min(kAttached, left.size())), out);
-        if (!fresh) taken += std::min(kAttached, left.size());
+        if (fresh) continue;
+        taken += std::min(kAttached, left.size());
+        lock->keep();
       }
       out.shards = shards_of(*file, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
