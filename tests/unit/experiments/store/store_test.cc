@@ -397,6 +397,14 @@ TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
   }
 }
 
+TEST_F(StoreTest, ALockThatIsALinkToNothingIsRefused) {
+  fs::create_symlink("nothing", path() + "-lock");
+  base::Diagnostics diags;
+  EXPECT_FALSE(StoreLock::take(path(), diags));
+  EXPECT_THAT(diags.formatted_errors().at(0), HasSubstr("r.db-lock: No such file or directory"));
+  EXPECT_FALSE(fs::exists(path("nothing")));
+}
+
 TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_THAT(refusal(), HasSubstr("r.db: no such store; tilescope sweep SPEC.yaml --store"));
   std::ofstream(path()) << "";
