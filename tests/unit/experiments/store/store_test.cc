@@ -387,6 +387,7 @@ TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
         unlink(path("inside").c_str());
         ++got;
       } catch (const StoreError&) {  // another one has it
+        usleep(kInsideUs);
       }
     _exit(0);
   }
