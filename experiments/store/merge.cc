@@ -318,11 +318,12 @@ class Merger {
 // A store that was not there before is written without a log beside its place, and takes it when it is whole.
 class Target {
  public:
-  Target(const std::string& path, bool fresh) : path_(path), at_(fresh ? place_beside(path) : path), fresh_(fresh) {
+  // A new store is written `beside` before it is whole; what a merge that was killed has left there goes.
+  Target(const std::string& path, bool fresh)
+      : path_(path), place_(behind_links(path)), at_(fresh ? beside(place_) : path), fresh_(fresh) {
     if (fresh) remove();
   }
-  // Where a new store is written before it is whole; what a merge that was killed has left there goes.
-  static std::string place_beside(const std::string& path) { return behind_links(path) + "-merging"; }
+  static std::string beside(const std::string& place) { return place + "-merging"; }
   ~Target() {
     if (fresh_) remove();
   }
@@ -348,7 +349,7 @@ class Target {
     const bool kept = written >= 0 && ::fsync(written) == 0;
     if (written >= 0) ::close(written);
     std::error_code failed;
-    if (kept) fs::rename(at_, behind_links(path_), failed);
+    if (kept) fs::rename(at_, place_, failed);
     if (!kept || failed) throw StoreError(path_ + ": cannot be written" + (failed ? ": " + failed.message() : ""));
   }
 
@@ -367,7 +368,7 @@ class Target {
     for (const char* beside : {"", "-wal", "-shm", "-journal"}) fs::remove(at_ + beside, none);
   }
 
-  std::string path_, at_;
+  std::string path_, place_, at_;  // place_: behind links
   bool fresh_;
 };
 
@@ -395,10 +396,11 @@ bool Merged::complete() const { return shards.complete.size() == shards.count &&
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
   const auto start = std::chrono::steady_clock::now();
   std::error_code none;
+  const std::string beside = Target::beside(behind_links(store));
   for (const std::string& shard : shards)
     if (fs::equivalent(store, shard, none))
       refuse(diags, shard, "is the store that the shards go into; name it once");
-    else if (fs::equivalent(Target::place_beside(store), shard, none))
+    else if (fs::equivalent(beside, shard, none))
       refuse(diags, shard,
              fmt::format("is where {} is written before it is whole; give one of them another name", store));
   const std::vector<Part> parts = diags.ok() ? parts_of(shards, diags) : std::vector<Part>();
