@@ -47,7 +47,5 @@ inline constexpr const char* kTimeIsNoNumber = "predicted_us >= '' OR simulated_
 void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema = "main");
 // Of a point or a sweep, which sweeping again writes anew.
 [[noreturn]] void throw_damaged_sweep(const std::string& path, const std::string& whose, const std::string& column);
-// Of what rows share: a document of a chip, a program or an operator, which nothing writes anew.
-[[noreturn]] void throw_damaged_content(const std::string& path, const std::string& what);
 
 }  // namespace tilescope::experiments
