@@ -34,22 +34,6 @@ std::string name_of_row(SQLite::Database& file, const RowIds& row, const std::st
 
 }  // namespace
 
-std::string text_of(const SQLite::Column& c) {
-  if (!c.isNull() && !c.isText()) throw Damage(c.getName());
-  return c.isNull() ? std::string() : c.getString();
-}
-
-std::optional<double> real_of(const SQLite::Column& c) {
-  if (c.isNull()) return std::nullopt;
-  if (!c.isFloat() && !c.isInteger()) throw Damage(c.getName());
-  return c.getDouble();
-}
-
-std::int64_t integer_of(const SQLite::Column& c) {
-  if (!c.isNull() && !c.isInteger()) throw Damage(c.getName());
-  return c.getInt64();
-}
-
 void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row, const std::string& column,
                        const std::string& schema) {
   throw DamagedError(fmt::format(

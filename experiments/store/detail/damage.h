@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values of a store that SQLite reads and that are not what was written: found by their types and forms, named as a
-// user knows them. For the .cc files of experiments/ alone.
+// Values of a store that SQLite reads and that are not what was written, named as a user knows them. For the .cc files
+// of experiments/ alone.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <cstdint>
-#include <optional>
+#include <exception>
 #include <string>
 #include <utility>
 
-#include "experiments/store/detail/text.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
 
-// What a column holds; of NULL "", nothing, 0. Each throws Damage, with the column's name, where it holds something
-// else.
-std::string text_of(const SQLite::Column& c);
-std::optional<double> real_of(const SQLite::Column& c);
-std::int64_t integer_of(const SQLite::Column& c);
+// A column, empty where it is not known, that holds something else than what was written.
+class Damage : public std::exception {
+ public:
+  explicit Damage(std::string column = {}) : column_(std::move(column)) {}
+  const char* what() const noexcept override { return "a column holds something else than what was written"; }
+  const std::string& column() const { return column_; }
 
-// What `read`, a function of text.h, makes of a column.
-template <class Read>
-auto read_column(const SQLite::Column& c, const Read& read) {
-  try {
-    return read(text_of(c));
-  } catch (const Damage&) {
-    throw Damage(c.getName());
-  }
-}
+ private:
+  std::string column_;
+};
 
 // A row of the table `rows`, by the numbers that its contents have in the file.
 struct RowIds {
