@@ -269,12 +269,13 @@ class Merger {
   // To look for one before would read all rows twice, a tenth of the time of a merge. Documents in rows are not looked
   // at, which would take a fifth: who reads the row names it.
   std::size_t take_rows(const Part& p) {
-    const std::string chip = fmt::format("CASE WHEN {} THEN NULL ELSE {} END", kTimeIsNoNumber, here("chips", "chip"));
+    const std::string chip =
+        fmt::format("CASE WHEN {} THEN NULL ELSE {} END", time_is_no_number("r"), here("chips", "chip"));
     try {
       return static_cast<std::size_t>(to_.exec(of_shard(
           fmt::format("INSERT INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, simulated_us, "
                       "measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, blocks, waves, "
-                      "terms, levels, simulation, error FROM shard.rows WHERE true ON CONFLICT DO NOTHING",
+                      "terms, levels, simulation, error FROM shard.rows r WHERE true ON CONFLICT DO NOTHING",
                       chip, here("requests", "request"), here("workloads", "workload"), here("programs", "program")))));
     } catch (const SQLite::Exception& e) {
       constexpr int kConstraint = 19;  // SQLITE_CONSTRAINT

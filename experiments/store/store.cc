@@ -198,19 +198,22 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<PointTotal> out;
     std::vector<std::size_t> bases, ordinals;
-    Statement s(*open_->file,
-                "SELECT p.base_ordinal, count(r.chip), count(r.error), "
-                "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
-                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal, "
-                "sum(r.predicted_us >= '' OR r.simulated_us >= '' OR s.simulated_us >= '') "
-                "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
-                "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
-                "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
-                "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal");
+    Statement s(
+        *open_->file,
+        fmt::format(
+            "SELECT p.base_ordinal, count(r.chip), count(r.error), "
+            "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
+            "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal, "
+            "sum({} OR {}) "
+            "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
+            "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+            "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
+            "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal",
+            time_is_no_number("r"), time_is_no_number("s")));
     s.bind(1, sweep.id);
     while (s.executeStep()) {
       // SQLite sums texts as it likes.
-      if (integer_in(s.getColumn(9)) > 0) throw_if_damaged_row(*open_->file, open_->path);
+      if (integer_in(s.getColumn(9)) > 0) throw_if_damaged_row(*open_->file, open_->path, sweep.id);
       bases.push_back(count_of(s.getColumn(0)));
       ordinals.push_back(count_of(s.getColumn(8)));
       PointTotal total{count_of(s.getColumn(1)), count_of(s.getColumn(2)), std::nullopt, std::nullopt};

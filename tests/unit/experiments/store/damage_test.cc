@@ -112,6 +112,18 @@ TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
   EXPECT_THAT(text, testing::Not(HasSubstr("goes on from there"))) << "it would say the same again";
 }
 
+TEST_F(DamageTest, TheTotalsOfASweepNameARowOfIt) {
+  sweep_into("r.db");
+  std::string others = kSweep;
+  others.replace(others.find("Parts"), 5, "Others").replace(others.find("[4, 6]"), 6, "[5, 7]");
+  write("sweep.yaml", others);
+  sweep_into("r.db");
+  execute("r.db", "UPDATE rows SET predicted_us = 'fast' WHERE chip IN (SELECT chip FROM points WHERE NOT is_base)");
+  const Store s = store("r.db");
+  for (const StoredSweep& sweep : s.sweeps())
+    EXPECT_THAT(damaged_by([&] { s.totals(sweep); }), HasSubstr(fmt::format(", of '{}' is no longer", sweep.title)));
+}
+
 TEST_F(DamageTest, ASimulationOfAnEscalatedSweepIsNamed) {
   write("sweep.yaml", kSweep + "fidelity: {model: all, sim: {front: true, control: 1}}\n");
   sweep_into("r.db");
