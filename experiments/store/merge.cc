@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "experiments/common/new_file.h"
+#include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
@@ -38,6 +39,16 @@ void refuse(Diagnostics& diags, const std::string& path, std::string why) {
   diags.error({diags.add_source(path)}, std::move(why));
 }
 
+// The file of the sweep of that title, and its text, from that column on.
+void read_file_of_sweep(Part& out, Statement& s, int column) {
+  try {
+    out.file = text_in(s.getColumn(column));
+    out.text = text_in(s.getColumn(column + 1));
+  } catch (const Damage& d) {
+    throw_damaged_sweep(out.path, fmt::format("the sweep '{}'", out.title), d.column());
+  }
+}
+
 // The sweep of that store that has shards, or its only one; nothing after an error.
 std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
   auto file = open_to_read(path, diags);
@@ -49,12 +60,11 @@ std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
     Statement s(*file, "SELECT id, title, file, text FROM sweeps ORDER BY id");
     std::size_t found = 0;
     while (s.executeStep()) {
-      const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+      const auto shards = shards_of(*file, path, s.getColumn(0).getInt64());
       if (!shards) continue;
       ++found;
       out.title = s.getColumn(1).getString();
-      out.file = s.getColumn(2).getString();
-      out.text = s.getColumn(3).getString();
+      read_file_of_sweep(out, s, 2);
       out.shards = *shards;
     }
     if (found == 1) return out;
@@ -142,10 +152,11 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
     Statement s(*file, "SELECT id, file, text FROM sweeps WHERE title = ?");
     s.bind(1, first.title);
     if (!s.executeStep()) return {};
-    const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+    const auto shards = shards_of(*file, store, s.getColumn(0).getInt64());
     if (!shards) return fmt::format("has '{}' as a whole, not from shards{}", first.title, another);
-    return why_apart({store, tool, first.title, s.getColumn(1).getString(), s.getColumn(2).getString(), *shards},
-                     first);
+    Part own{store, tool, first.title, {}, {}, *shards};
+    read_file_of_sweep(own, s, 1);
+    return why_apart(own, first);
   });
   if (why.empty()) return true;
   refuse(diags, store, std::move(why));
@@ -392,8 +403,6 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-bool Merged::complete() const { return shards.complete.size() == shards.count && lacking == 0; }
-
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
   const auto start = std::chrono::steady_clock::now();
   std::error_code none;
@@ -428,7 +437,7 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
         taken += std::min(kAttached, left.size());
         lock->keep();
       }
-      out.shards = shards_of(*file, merger.sweep()).value();
+      out.shards = shards_of(*file, store, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
       points.bind(1, merger.sweep());
       points.executeStep();
@@ -447,46 +456,6 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
     throw PartlyMerged(fmt::format("{}; {} of {} shards are merged, and the same command goes on from there", e.what(),
                                    taken, parts.size()));
   }
-}
-
-std::string list_of(const std::vector<std::size_t>& numbers) {
-  std::string out;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    out += out.empty() ? "" : ", ";
-    if (last > i + 1) {
-      out += fmt::format("{} to {}", numbers[i], numbers[last]);
-      i = last + 1;
-    } else {
-      out += fmt::format("{}", numbers[i++]);
-    }
-  }
-  return out;
-}
-
-base::Value to_document(const StoredShards& s) {
-  const auto list = [](const std::vector<std::size_t>& numbers) {
-    base::List out;
-    for (const std::size_t n : numbers) out.emplace_back(static_cast<std::int64_t>(n));
-    return out;
-  };
-  return base::Map{{"count", static_cast<std::int64_t>(s.count), {}},
-                   {"points", static_cast<std::int64_t>(s.points), {}},
-                   {"here", list(s.here), {}},
-                   {"complete", list(s.complete), {}},
-                   {"missing", list(s.missing()), {}}};
-}
-
-base::Value to_document(const Merged& m) {
-  return base::Map{
-      {"sweep", m.title, {}},
-      {"shards", to_document(m.shards), {}},
-      {"points", static_cast<std::int64_t>(m.points), {}},
-      {"rows",
-       base::Map{{"read", static_cast<std::int64_t>(m.read), {}}, {"added", static_cast<std::int64_t>(m.added), {}}},
-       {}},
-      {"seconds", m.seconds, {}}};
 }
 
 }  // namespace tilescope::experiments

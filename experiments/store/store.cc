@@ -173,7 +173,7 @@ std::vector<StoredSweep> Store::sweeps() const {
         sweep.axes = read_column(s.getColumn(5), axes_of_text);
         sweep.workloads = workloads_of(*open_->file, open_->path, sweep.id);
         sweep.escalation = read_column(s.getColumn(6), escalation_of_text);
-        sweep.shards = shards_of(*open_->file, sweep.id);
+        sweep.shards = shards_of(*open_->file, open_->path, sweep.id);
       });
     }
     return out;

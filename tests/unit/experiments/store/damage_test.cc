@@ -166,6 +166,57 @@ TEST_F(DamageTest, MergeLeavesOutNoRowOfAContentThatIsGone) {
             path("s.1.db") + ": what a row is of is no longer what was written; sweep into another store");
 }
 
+struct DamagedShards {
+  std::string column, value;
+};
+void PrintTo(const DamagedShards& d, std::ostream* out) { *out << d.column << " = " << d.value; }
+
+class DamagedPart : public DamageTest, public testing::WithParamInterface<DamagedShards> {
+ protected:
+  void damage_part(const std::string& store) const {
+    execute(store, fmt::format("UPDATE shards SET {} = {}", GetParam().column, GetParam().value));
+  }
+  std::string named(const std::string& store) const {
+    return fmt::format(
+        "{}: {} of the sweep 'Parts', in the table shards, is no longer what was written; the same "
+        "sweep into this store writes it anew",
+        path(store), GetParam().column);
+  }
+};
+
+TEST_P(DamagedPart, IsNamedAndWrittenAnew) {
+  sweep_into("s.0.db", Shard{0, 2});
+  sweep_into("s.1.db", Shard{1, 2});
+  base::Diagnostics diags;
+  const auto merge_into = [&](const std::string& to) { merge(path(to), {path("s.0.db"), path("s.1.db")}, diags); };
+  merge_into("o.db");
+  for (const char* damaged : {"s.1.db", "o.db"}) damage_part(damaged);
+  EXPECT_EQ(damaged_by([&] { store("s.1.db").sweeps(); }), named("s.1.db"));
+  EXPECT_EQ(damaged_by([&] { merge_into("new.db"); }), named("s.1.db"));
+  sweep_into("s.1.db", Shard{1, 2});
+  EXPECT_EQ(store("s.1.db").sweeps().front().shards.value().complete, std::vector<std::size_t>{1});
+  EXPECT_EQ(damaged_by([&] { merge_into("o.db"); }), named("o.db"));
+  sweep_into("o.db");
+  EXPECT_EQ(store("o.db").sweeps().size(), 1U);
+  merge_into("new.db");
+  tests::require_no_errors(diags);
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, DamagedPart,
+                         testing::Values(DamagedShards{"shards", "'many'"}, DamagedShards{"shards", "-1"},
+                                         DamagedShards{"points", "'all'"}, DamagedShards{"plan", "x'00'"},
+                                         DamagedShards{"own", "'yes'"}, DamagedShards{"complete", "'no'"}),
+                         [](const auto& d) { return d.param.column + std::to_string(d.index); });
+
+TEST_F(DamageTest, AnotherSweepDoesNotWriteShardsAnew) {
+  sweep_into("s.1.db", Shard{1, 2});
+  execute("s.1.db", "UPDATE shards SET shards = 'many'");
+  std::string others = kSweep;
+  others.replace(others.find("Parts"), 5, "Others");
+  write("sweep.yaml", others);
+  EXPECT_THAT(damaged_by([&] { sweep_into("s.1.db", Shard{1, 2}); }), StartsWith(path("s.1.db") + ": shards of the "));
+}
+
 TEST_F(DamageTest, WhatASweepIsOfIsNamedAndWrittenAnew) {
   sweep_into("r.db");
   const std::string whole = table("r.db");
