@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -451,7 +452,7 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
   };
   try {
     return on_file(store, take_all);
-  } catch (const StoreError& e) {
+  } catch (const std::exception& e) {
     if (taken == 0) throw;
     throw PartlyMerged(fmt::format("{}; {} of {} shards are merged, and the same command goes on from there", e.what(),
                                    taken, parts.size()));

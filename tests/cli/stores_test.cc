@@ -121,5 +121,24 @@ TEST_F(StoreFiles, AMergeThatDidNothingSaysSoByItsStatus) {
   EXPECT_EQ(run({"merge", "o.db", "s.1.db"}).status, 0);
 }
 
+TEST_F(StoreFiles, AMergeThatTookSomeShardsSaysSoByItsStatus) {
+  Args merge = {"merge", "o.db"};
+  for (int i = 0; i < 10; ++i) {
+    merge.push_back("s." + std::to_string(i) + ".db");
+    ASSERT_EQ(sweep(merge.back(), {"--shard", std::to_string(i) + "/10"}).status, 0);
+  }
+  ASSERT_EQ(run({"merge", "o.db", "s.0.db"}).status, 1);
+  // A table that lacks a column, which only a merge of its rows finds.
+  std::string last = text_of_file(path("s.9.db"));
+  last.replace(last.find("predicted_us REAL"), 12, "predicted_ms");
+  write("s.9.db", last);
+  const CliResult r = run(merge);
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, StartsWith("o.db: no such column: "));
+  EXPECT_THAT(r.err, HasSubstr("; 8 of 10 shards are merged, and the same command goes on from there\n"));
+  fs::remove(path("o.db"));
+  EXPECT_THAT(bad_input(merge), StartsWith("o.db: no such column: "));
+}
+
 }  // namespace
 }  // namespace tilescope::tests
