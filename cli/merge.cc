@@ -3,6 +3,7 @@
 
 #include "experiments/store/merge.h"
 
+#include <exception>
 #include <memory>
 
 #include <fmt/format.h>
@@ -25,11 +26,10 @@ int run(const Options& o) {
   std::optional<experiments::Merged> merged;
   try {
     merged = experiments::merge(o.store, o.shards, diags);
-  } catch (const experiments::PartlyMerged&) {
-    throw;
-  } catch (const experiments::StoreError& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return kBadInput;  // nothing was merged
+  } catch (const std::exception& e) {  // unless it says otherwise, nothing was merged
+    const bool names_file = dynamic_cast<const experiments::StoreError*>(&e) != nullptr;
+    fmt::print(stderr, "{}{}\n", names_file ? "" : o.store + ": ", e.what());
+    return dynamic_cast<const experiments::PartlyMerged*>(&e) != nullptr ? kFailed : kBadInput;
   }
   if (!merged) return report(diags);
   report_notes(diags);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/common/shell.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/sweep.h"
 
@@ -158,14 +159,6 @@ std::string elsewhere(const JobsRequest& r, const SweepOutline& sweep, const Job
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,-";
-  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::optional<Jobs> jobs_of(const JobsRequest& r, Diagnostics& diags) {
   const auto sweep = outline_of(r.file, diags);

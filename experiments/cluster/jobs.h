@@ -45,7 +45,4 @@ std::string submit_merge(const Jobs& jobs, const std::string& array);
 // {"sweep","store","shards","limit","points","scripts":[{"file","text"}],"commands":[..]}.
 base::Value to_document(const Jobs& jobs);
 
-// The text as one word of a shell.
-std::string shell_word(const std::string& text);
-
 }  // namespace tilescope::experiments

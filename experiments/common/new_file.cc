@@ -25,17 +25,22 @@ constexpr int kMaxLinks = 40;
 
 }  // namespace
 
-std::string behind_links(const std::string& path) {
-  std::error_code error;
+std::string behind_links(const std::string& path, std::error_code& why) {
+  why.clear();
   fs::path place = path;
-  for (int i = 0; fs::is_symlink(fs::symlink_status(place, error)); ++i) {
-    if (i == kMaxLinks) return path;
-    const fs::path to = fs::read_symlink(place, error);
-    if (error) return path;
+  for (int i = 0; fs::is_symlink(fs::symlink_status(place, why)); ++i) {
+    if (i == kMaxLinks) why = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    const fs::path to = why ? fs::path() : fs::read_symlink(place, why);
+    if (why) return path;
     place = place.parent_path() / to;  // `to` alone where it is absolute
   }
-  place = fs::weakly_canonical(place, error);
-  return error ? path : place.string();
+  place = fs::weakly_canonical(place, why);
+  return why ? path : place.string();
+}
+
+std::string behind_links(const std::string& path) {
+  std::error_code why;
+  return behind_links(path, why);
 }
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
@@ -66,10 +71,10 @@ NewFile::~NewFile() {
 }
 
 void NewFile::follow_links() {
-  std::error_code error;
-  path_ = behind_links(path_);
-  if (!fs::is_symlink(fs::symlink_status(path_, error))) return;
-  errno = ELOOP;
+  std::error_code why;
+  path_ = behind_links(path_, why);
+  if (!why) return;
+  errno = why.value();
   fail();
 }
 

@@ -5,11 +5,13 @@
 
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace tilescope::experiments {
 
 // Where the file of that name lies or will lie: behind symbolic links, also behind one that leads to nothing yet. The
-// name itself where its links lead nowhere: in a circle, or to a folder that may not be read.
+// name itself, and in `why` the reason, where its links lead nowhere: in a circle, or to a folder that may not be read.
+std::string behind_links(const std::string& path, std::error_code& why);
 std::string behind_links(const std::string& path);
 
 class NewFile {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/common/shell.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -30,39 +32,45 @@ std::string name_of_row(SQLite::Database& file, const RowIds& row, const std::st
                      chip.getColumn(1).getString());
 }
 
+std::string damaged_rows(const std::string& from) {
+  return fmt::format(
+      "SELECT r.chip, r.request, r.workload, CASE WHEN r.predicted_us >= '' THEN 'predicted_us' ELSE "
+      "'simulated_us' END FROM {} ({}) LIMIT 1",
+      from, time_is_no_number("r"));
+}
+
+void throw_if_any(Statement& rows, SQLite::Database& file, const std::string& path, const std::string& schema) {
+  if (!rows.executeStep()) return;
+  throw_damaged_row(file, path,
+                    {rows.getColumn(0).getInt64(), rows.getColumn(1).getInt64(), rows.getColumn(2).getInt64()},
+                    rows.getColumn(3).getString(), schema);
+}
+
 }  // namespace
 
-std::string text_of(const SQLite::Column& c) {
-  if (!c.isNull() && !c.isText()) throw Damage(c.getName());
-  return c.isNull() ? std::string() : c.getString();
-}
-
-std::optional<double> real_of(const SQLite::Column& c) {
-  if (c.isNull()) return std::nullopt;
-  if (!c.isFloat() && !c.isInteger()) throw Damage(c.getName());
-  return c.getDouble();
-}
-
-std::int64_t integer_of(const SQLite::Column& c) {
-  if (!c.isNull() && !c.isInteger()) throw Damage(c.getName());
-  return c.getInt64();
+std::string time_is_no_number(const std::string& row) {
+  return fmt::format("{0}.predicted_us >= '' OR {0}.simulated_us >= ''", row);
 }
 
 void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row, const std::string& column,
                        const std::string& schema) {
-  throw DamagedError(
-      fmt::format("{0}: {1} in the row of {2} {3}; delete the row and sweep again: sqlite3 {0} 'DELETE FROM rows WHERE "
-                  "chip = {4} AND request = {5} AND workload = {6}'",
-                  path, column, name_of_row(file, row, schema), kNoLonger, row.chip, row.request, row.workload));
+  throw DamagedError(fmt::format(
+      "{}: {} in the row of {} {}; delete the row and sweep again: sqlite3 {} 'DELETE FROM rows WHERE "
+      "chip = {} AND request = {} AND workload = {}'",
+      path, column, name_of_row(file, row, schema), kNoLonger, shell_word(path), row.chip, row.request, row.workload));
 }
 
 void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema) {
-  Statement s(file, fmt::format("SELECT chip, request, workload, CASE WHEN predicted_us >= '' THEN 'predicted_us' ELSE "
-                                "'simulated_us' END FROM {}.rows WHERE {} LIMIT 1",
-                                schema, kTimeIsNoNumber));
-  if (!s.executeStep()) return;
-  throw_damaged_row(file, path, {s.getColumn(0).getInt64(), s.getColumn(1).getInt64(), s.getColumn(2).getInt64()},
-                    s.getColumn(3).getString(), schema);
+  Statement s(file, damaged_rows(schema + ".rows r WHERE"));
+  throw_if_any(s, file, path, schema);
+}
+
+void throw_if_damaged_row(SQLite::Database& file, const std::string& path, std::int64_t sweep) {
+  Statement s(file, damaged_rows("points p JOIN sweep_workloads w ON w.sweep = p.sweep JOIN rows r ON r.chip = p.chip "
+                                 "AND r.request IN (p.request, p.simulated_request) AND r.workload = w.workload WHERE "
+                                 "p.sweep = ? AND"));
+  s.bind(1, sweep);
+  throw_if_any(s, file, path, "main");
 }
 
 void throw_damaged_sweep(const std::string& path, const std::string& whose, const std::string& column) {

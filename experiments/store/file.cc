@@ -101,7 +101,7 @@ Handle open_for_queries(const std::string& path) {
     file->exec("PRAGMA query_only = 1");
     return file;
   } catch (const SQLite::Exception& e) {
-    if (is_busy(e) || fs::exists(path + "-wal")) throw;
+    if (std::error_code unknown; is_busy(e) || fs::exists(path + "-wal", unknown)) throw;
     return std::make_unique<SQLite::Database>(read_only_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
   }
 }
@@ -148,7 +148,8 @@ void add_shards_table(SQLite::Database& file) {
 std::string why_no_file(const std::string& path) {
   std::error_code unknown;
   const fs::file_status there = fs::status(path, unknown);
-  if (there.type() == fs::file_type::none) return fmt::format("cannot be reached: {}", unknown.message());
+  if (there.type() == fs::file_type::none)
+    return fmt::format("cannot be reached: {}; give the store another name", unknown.message());
   if (!fs::exists(there) || fs::is_regular_file(there)) return {};
   const char* what = fs::is_directory(there) ? "folder"
                      : fs::is_fifo(there)    ? "pipe"
@@ -158,8 +159,9 @@ std::string why_no_file(const std::string& path) {
 }
 
 bool is_only_begun(const std::string& path) {
+  std::error_code unknown;
+  if (!why_no_file(path).empty() || !fs::exists(path, unknown)) return false;
   try {
-    if (!fs::exists(path) || !why_no_file(path).empty()) return false;
     const Handle file = open_for_queries(path);
     return is_empty(*file) ||
            (why_none(*file).empty() && file->execAndGet("SELECT count(*) FROM sweeps").getInt() == 0);
@@ -169,10 +171,9 @@ bool is_only_begun(const std::string& path) {
 }
 
 Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
-  std::error_code unknown;
-  if (!fs::exists(path, unknown))
-    return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
   if (std::string why = why_no_file(path); !why.empty()) return refuse(diags, path, std::move(why));
+  if (std::error_code unknown; !fs::exists(path, unknown))
+    return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
   try {
     Handle file = open_for_queries(path);
     if (is_empty(*file)) return refuse(diags, path, "is empty: no sweep has begun here");

@@ -27,6 +27,10 @@ struct flock whole_file() {
   return all;
 }
 
+// So often another process may take a file away before this one opens it. A link that leads to nothing looks like that
+// each time.
+constexpr int kTries = 1000;
+
 // The process that holds the lock of an open lock file, or nothing.
 std::optional<std::int64_t> holder_of(int file) {
   struct flock other = whole_file();
@@ -42,9 +46,10 @@ std::unique_ptr<StoreLock> StoreLock::take(const std::string& store, base::Diagn
     return nullptr;
   }
   std::unique_ptr<StoreLock> lock;
-  while (true) {
+  for (int i = 0;; ++i) {
     lock.reset(new StoreLock(path_of(store)));
     if (lock->file_ < 0) {
+      if (errno == ENOENT && !lock->made_ && i < kTries) continue;
       const char* why = std::strerror(errno);
       diags.error({diags.add_source(store)}, fmt::format("cannot be written: {}: {}", lock->path_, why));
       return nullptr;
@@ -64,9 +69,9 @@ std::unique_ptr<StoreLock> StoreLock::take(const std::string& store, base::Diagn
 
 StoreLock::StoreLock(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ >= 0) return;
+  if (file_ >= 0 || errno != EEXIST) return;
   made_ = false;
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);  // one that is made here would stay
 }
 
 bool StoreLock::is_there() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "experiments/common/new_file.h"
+#include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
@@ -38,6 +40,16 @@ void refuse(Diagnostics& diags, const std::string& path, std::string why) {
   diags.error({diags.add_source(path)}, std::move(why));
 }
 
+// The file of the sweep of that title, and its text, from that column on.
+void read_file_of_sweep(Part& out, Statement& s, int column) {
+  try {
+    out.file = text_in(s.getColumn(column));
+    out.text = text_in(s.getColumn(column + 1));
+  } catch (const Damage& d) {
+    throw_damaged_sweep(out.path, fmt::format("the sweep '{}'", out.title), d.column());
+  }
+}
+
 // The sweep of that store that has shards, or its only one; nothing after an error.
 std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
   auto file = open_to_read(path, diags);
@@ -49,12 +61,11 @@ std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
     Statement s(*file, "SELECT id, title, file, text FROM sweeps ORDER BY id");
     std::size_t found = 0;
     while (s.executeStep()) {
-      const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+      const auto shards = shards_of(*file, path, s.getColumn(0).getInt64());
       if (!shards) continue;
       ++found;
       out.title = s.getColumn(1).getString();
-      out.file = s.getColumn(2).getString();
-      out.text = s.getColumn(3).getString();
+      read_file_of_sweep(out, s, 2);
       out.shards = *shards;
     }
     if (found == 1) return out;
@@ -142,10 +153,11 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
     Statement s(*file, "SELECT id, file, text FROM sweeps WHERE title = ?");
     s.bind(1, first.title);
     if (!s.executeStep()) return {};
-    const auto shards = shards_of(*file, s.getColumn(0).getInt64());
+    const auto shards = shards_of(*file, store, s.getColumn(0).getInt64());
     if (!shards) return fmt::format("has '{}' as a whole, not from shards{}", first.title, another);
-    return why_apart({store, tool, first.title, s.getColumn(1).getString(), s.getColumn(2).getString(), *shards},
-                     first);
+    Part own{store, tool, first.title, {}, {}, *shards};
+    read_file_of_sweep(own, s, 1);
+    return why_apart(own, first);
   });
   if (why.empty()) return true;
   refuse(diags, store, std::move(why));
@@ -265,21 +277,23 @@ class Merger {
     return fmt::format("(SELECT here FROM temp.{}_here WHERE id = {})", table, column);
   }
 
-  // A time that is no number ends the statement: SQLite has no absolute value of the least integer. To look for one
-  // before would read all rows twice, a tenth of the time of a merge. Documents in rows are not looked at, which would
-  // take a fifth: who reads the row names it.
+  // A time that is no number ends the statement: no row is without a chip, and only a row that is there is passed over.
+  // To look for one before would read all rows twice, a tenth of the time of a merge. Documents in rows are not looked
+  // at, which would take a fifth: who reads the row names it.
   std::size_t take_rows(const Part& p) {
-    const std::string chip = fmt::format("CASE WHEN {} THEN abs(min(chip, -9223372036854775807 - 1)) ELSE {} END",
-                                         kTimeIsNoNumber, here("chips", "chip"));
+    const std::string chip =
+        fmt::format("CASE WHEN {} THEN NULL ELSE {} END", time_is_no_number("r"), here("chips", "chip"));
     try {
       return static_cast<std::size_t>(to_.exec(of_shard(
-          fmt::format("INSERT OR IGNORE INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, "
-                      "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
-                      "blocks, waves, terms, levels, simulation, error FROM shard.rows",
+          fmt::format("INSERT INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, simulated_us, "
+                      "measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, blocks, waves, "
+                      "terms, levels, simulation, error FROM shard.rows r WHERE true ON CONFLICT DO NOTHING",
                       chip, here("requests", "request"), here("workloads", "workload"), here("programs", "program")))));
     } catch (const SQLite::Exception& e) {
-      if (!is_damaged(e)) throw_if_damaged_row(to_, p.path, schema_.substr(0, schema_.size() - 1));
-      throw;
+      constexpr int kConstraint = 19;  // SQLITE_CONSTRAINT
+      if (e.getErrorCode() != kConstraint) throw;
+      throw_if_damaged_row(to_, p.path, schema_.substr(0, schema_.size() - 1));
+      throw_damaged_content(p.path, "what a row is of");
     }
   }
 
@@ -317,11 +331,12 @@ class Merger {
 // A store that was not there before is written without a log beside its place, and takes it when it is whole.
 class Target {
  public:
-  Target(const std::string& path, bool fresh) : path_(path), at_(fresh ? place_beside(path) : path), fresh_(fresh) {
+  // A new store is written `beside` before it is whole; what a merge that was killed has left there goes.
+  Target(const std::string& path, bool fresh)
+      : path_(path), place_(behind_links(path)), at_(fresh ? beside(place_) : path), fresh_(fresh) {
     if (fresh) remove();
   }
-  // Where a new store is written before it is whole; what a merge that was killed has left there goes.
-  static std::string place_beside(const std::string& path) { return behind_links(path) + "-merging"; }
+  static std::string beside(const std::string& place) { return place + "-merging"; }
   ~Target() {
     if (fresh_) remove();
   }
@@ -347,7 +362,7 @@ class Target {
     const bool kept = written >= 0 && ::fsync(written) == 0;
     if (written >= 0) ::close(written);
     std::error_code failed;
-    if (kept) fs::rename(at_, behind_links(path_), failed);
+    if (kept) fs::rename(at_, place_, failed);
     if (!kept || failed) throw StoreError(path_ + ": cannot be written" + (failed ? ": " + failed.message() : ""));
   }
 
@@ -366,7 +381,7 @@ class Target {
     for (const char* beside : {"", "-wal", "-shm", "-journal"}) fs::remove(at_ + beside, none);
   }
 
-  std::string path_, at_;
+  std::string path_, place_, at_;  // place_: behind links
   bool fresh_;
 };
 
@@ -389,15 +404,14 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-bool Merged::complete() const { return shards.complete.size() == shards.count && lacking == 0; }
-
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
   const auto start = std::chrono::steady_clock::now();
   std::error_code none;
+  const std::string beside = Target::beside(behind_links(store));
   for (const std::string& shard : shards)
     if (fs::equivalent(store, shard, none))
       refuse(diags, shard, "is the store that the shards go into; name it once");
-    else if (fs::equivalent(Target::place_beside(store), shard, none))
+    else if (fs::equivalent(beside, shard, none))
       refuse(diags, shard,
              fmt::format("is where {} is written before it is whole; give one of them another name", store));
   const std::vector<Part> parts = diags.ok() ? parts_of(shards, diags) : std::vector<Part>();
@@ -420,9 +434,11 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
       Merger merger(*file, out.title, fresh ? kCacheOfNewKiB : kCacheKiB);
       for (std::span<const Part> left = parts; !left.empty(); left = left.subspan(std::min(kAttached, left.size()))) {
         merger.take(left.first(std::min(kAttached, left.size())), out);
-        if (!fresh) taken += std::min(kAttached, left.size());
+        if (fresh) continue;
+        taken += std::min(kAttached, left.size());
+        lock->keep();
       }
-      out.shards = shards_of(*file, merger.sweep()).value();
+      out.shards = shards_of(*file, store, merger.sweep()).value();
       Statement points(*file, "SELECT count(*) FROM points WHERE sweep = ?");
       points.bind(1, merger.sweep());
       points.executeStep();
@@ -436,51 +452,11 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
   };
   try {
     return on_file(store, take_all);
-  } catch (const StoreError& e) {
+  } catch (const std::exception& e) {
     if (taken == 0) throw;
     throw PartlyMerged(fmt::format("{}; {} of {} shards are merged, and the same command goes on from there", e.what(),
                                    taken, parts.size()));
   }
-}
-
-std::string list_of(const std::vector<std::size_t>& numbers) {
-  std::string out;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    out += out.empty() ? "" : ", ";
-    if (last > i + 1) {
-      out += fmt::format("{} to {}", numbers[i], numbers[last]);
-      i = last + 1;
-    } else {
-      out += fmt::format("{}", numbers[i++]);
-    }
-  }
-  return out;
-}
-
-base::Value to_document(const StoredShards& s) {
-  const auto list = [](const std::vector<std::size_t>& numbers) {
-    base::List out;
-    for (const std::size_t n : numbers) out.emplace_back(static_cast<std::int64_t>(n));
-    return out;
-  };
-  return base::Map{{"count", static_cast<std::int64_t>(s.count), {}},
-                   {"points", static_cast<std::int64_t>(s.points), {}},
-                   {"here", list(s.here), {}},
-                   {"complete", list(s.complete), {}},
-                   {"missing", list(s.missing()), {}}};
-}
-
-base::Value to_document(const Merged& m) {
-  return base::Map{
-      {"sweep", m.title, {}},
-      {"shards", to_document(m.shards), {}},
-      {"points", static_cast<std::int64_t>(m.points), {}},
-      {"rows",
-       base::Map{{"read", static_cast<std::int64_t>(m.read), {}}, {"added", static_cast<std::int64_t>(m.added), {}}},
-       {}},
-      {"seconds", m.seconds, {}}};
 }
 
 }  // namespace tilescope::experiments

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/store/detail/columns.h"
+#include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 
 namespace tilescope::experiments {
@@ -15,14 +17,51 @@ namespace {
 namespace fs = std::filesystem;
 using SQLite::Statement;
 
-std::size_t count_of(const SQLite::Column& c) { return static_cast<std::size_t>(c.getInt64()); }
+std::size_t count_in(const SQLite::Column& c) {
+  const std::int64_t n = integer_in(c);
+  if (n < 0) throw Damage(c.getName());
+  return static_cast<std::size_t>(n);
+}
 
-// The shard that the store is of, with the title of its sweep; nothing of other stores.
-std::optional<ShardOfSweep> own_shard(SQLite::Database& file) {
+[[noreturn]] void throw_damaged_shards(const std::string& path, const std::string& title, const std::string& column) {
+  throw_damaged_sweep(path, fmt::format("the sweep '{}', in the table shards,", title), column);
+}
+
+// The shard that the store is of, with the title of its sweep; nothing of other stores. Where its numbers are damaged,
+// the one that is asked for where it is of the same title; a whole sweep writes anew what does not say whose it is.
+std::optional<ShardOfSweep> own_shard(SQLite::Database& file, const std::string& path,
+                                      const std::optional<ShardOfSweep>& asked) {
   if (!has_shards_table(file)) return std::nullopt;
-  Statement s(file, "SELECT h.shard, h.shards, t.title FROM shards h JOIN sweeps t ON t.id = h.sweep WHERE h.own");
+  Statement s(
+      file, "SELECT h.own, h.shard, h.shards, t.title FROM shards h JOIN sweeps t ON t.id = h.sweep WHERE h.own <> 0");
   if (!s.executeStep()) return std::nullopt;
-  return ShardOfSweep{{count_of(s.getColumn(0)), count_of(s.getColumn(1))}, s.getColumn(2).getString()};
+  const std::string title = s.getColumn(3).getString();
+  try {
+    integer_in(s.getColumn(0));
+    return ShardOfSweep{{count_in(s.getColumn(1)), count_in(s.getColumn(2))}, title};
+  } catch (const Damage& d) {
+    if (asked && asked->title == title) return asked;
+    if (!asked && d.column() == "own") return std::nullopt;
+    throw_damaged_shards(path, title, d.column());
+  }
+}
+
+// Throws Damage.
+std::optional<StoredShards> read_shards(SQLite::Database& file, std::int64_t sweep) {
+  if (!has_shards_table(file)) return std::nullopt;
+  Statement s(file, "SELECT shard, shards, points, plan, own, complete FROM shards WHERE sweep = ? ORDER BY shard");
+  s.bind(1, sweep);
+  std::optional<StoredShards> out;
+  while (s.executeStep()) {
+    const StoredShards row{count_in(s.getColumn(1)), count_in(s.getColumn(2)), text_in(s.getColumn(3)),
+                           integer_in(s.getColumn(4)) != 0};
+    const std::size_t shard = count_in(s.getColumn(0));
+    if (shard >= row.count) throw Damage("shard");
+    if (!out) out = row;
+    out->here.push_back(shard);
+    if (integer_in(s.getColumn(5)) != 0) out->complete.push_back(shard);
+  }
+  return out;
 }
 
 void insert(SQLite::Database& file, std::int64_t sweep, std::size_t shard, const StoredShards& all) {
@@ -45,22 +84,18 @@ std::vector<std::size_t> StoredShards::missing() const {
   return out;
 }
 
-std::optional<StoredShards> shards_of(SQLite::Database& file, std::int64_t sweep) {
-  if (!has_shards_table(file)) return std::nullopt;
-  Statement s(file, "SELECT shard, shards, points, plan, own, complete FROM shards WHERE sweep = ? ORDER BY shard");
-  s.bind(1, sweep);
-  std::optional<StoredShards> out;
-  while (s.executeStep()) {
-    if (!out) out = StoredShards{count_of(s.getColumn(1)), count_of(s.getColumn(2)), s.getColumn(3).getString()};
-    out->own = s.getColumn(4).getInt() != 0;
-    out->here.push_back(count_of(s.getColumn(0)));
-    if (s.getColumn(5).getInt() != 0) out->complete.push_back(out->here.back());
+std::optional<StoredShards> shards_of(SQLite::Database& file, const std::string& path, std::int64_t sweep) {
+  try {
+    return read_shards(file, sweep);
+  } catch (const Damage& d) {
+    Statement s(file, "SELECT title FROM sweeps WHERE id = ?");
+    s.bind(1, sweep);
+    throw_damaged_shards(path, s.executeStep() ? s.getColumn(0).getString() : std::string(), d.column());
   }
-  return out;
 }
 
 std::string why_other_shard(SQLite::Database& file, const std::string& path, const std::optional<ShardOfSweep>& shard) {
-  const std::optional<ShardOfSweep> own = own_shard(file);
+  const std::optional<ShardOfSweep> own = own_shard(file, path, shard);
   const auto go_on = [&] {
     return fmt::format("is the store of shard {}/{} of '{}'; --shard {}/{} goes on with it", own->shard.index,
                        own->shard.count, own->title, own->shard.index, own->shard.count);
@@ -90,7 +125,11 @@ void put_shards(SQLite::Database& file, std::int64_t sweep, const std::optional<
                 const std::string& plan) {
   if (shards) add_shards_table(file);
   if (!has_shards_table(file)) return;
-  std::optional<StoredShards> merged = shards_of(file, sweep);
+  std::optional<StoredShards> merged;
+  try {
+    merged = read_shards(file, sweep);
+  } catch (const Damage&) {  // it is written anew, as of a sweep that never was in parts
+  }
   file.exec(fmt::format("DELETE FROM shards WHERE sweep = {}", sweep));
   if (shards) {
     for (const std::size_t i : shards->here) insert(file, sweep, i, *shards);

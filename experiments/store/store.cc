@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/shards.h"
@@ -18,26 +19,32 @@ namespace {
 using SQLite::Column;
 using SQLite::Statement;
 
-std::size_t count_of(const Column& c) { return static_cast<std::size_t>(integer_of(c)); }
+std::size_t count_of(const Column& c) { return static_cast<std::size_t>(integer_in(c)); }
 
 // What each_row reads of a row, in the order of row_of.
 constexpr const char* kRowColumns =
     "r.predicted_us, r.low_us, r.high_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
     "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.measured_us, g.hash, r.error";
 
+// A column that has a value beside each predicted time.
+Column required(const Column& c) {
+  if (c.isNull()) throw Damage(c.getName());
+  return c;
+}
+
 std::optional<Prediction> prediction_of(Statement& s, int c) {
-  const auto predicted_us = real_of(s.getColumn(c));
+  const auto predicted_us = real_in(s.getColumn(c));
   if (!predicted_us) return std::nullopt;
   Prediction p;
   p.predicted_us = *predicted_us;
-  const auto low_us = real_of(s.getColumn(c + 1)), high_us = real_of(s.getColumn(c + 2));
+  const auto low_us = real_in(s.getColumn(c + 1)), high_us = real_in(s.getColumn(c + 2));
   if (low_us && high_us) p.band = TimeBand{*low_us, *high_us};
-  p.bottleneck = text_of(s.getColumn(c + 3));
-  p.occupancy_ratio = real_of(s.getColumn(c + 4)).value_or(0);
-  p.occupancy_limit = text_of(s.getColumn(c + 5));
-  p.registers_per_thread = integer_of(s.getColumn(c + 6));
-  p.blocks = integer_of(s.getColumn(c + 7));
-  p.waves = real_of(s.getColumn(c + 8)).value_or(0);
+  p.bottleneck = text_in(required(s.getColumn(c + 3)));
+  p.occupancy_ratio = *real_in(required(s.getColumn(c + 4)));
+  p.occupancy_limit = text_in(s.getColumn(c + 5));
+  p.registers_per_thread = integer_in(required(s.getColumn(c + 6)));
+  p.blocks = integer_in(required(s.getColumn(c + 7)));
+  p.waves = *real_in(required(s.getColumn(c + 8)));
   p.terms = read_column(s.getColumn(c + 9), terms_of_text);
   p.levels = read_column(s.getColumn(c + 10), levels_of_text);
   return p;
@@ -52,9 +59,9 @@ StoredRow row_of(Statement& s, int c) {
   StoredRow row;
   row.prediction = prediction_of(s, c);
   row.simulation = simulation_in(s.getColumn(c + 11));
-  row.measured_us = real_of(s.getColumn(c + 12));
-  row.program = text_of(s.getColumn(c + 13));
-  row.error = text_of(s.getColumn(c + 14));
+  row.measured_us = real_in(s.getColumn(c + 12));
+  row.program = text_in(s.getColumn(c + 13));
+  row.error = text_in(s.getColumn(c + 14));
   return row;
 }
 
@@ -64,19 +71,19 @@ constexpr int kBehindRow = 3 + 15;  // of each_row
 void add_simulation(StoredRow& row, Statement& s, int c) {
   row.escalated = true;
   row.simulation = simulation_in(s.getColumn(c));
-  row.simulation_error = text_of(s.getColumn(c + 1));
+  row.simulation_error = text_in(s.getColumn(c + 1));
 }
 
 StoredPoint point_of(Statement& s) {
   StoredPoint p;
   p.ordinal = count_of(s.getColumn(0));
-  p.base = text_of(s.getColumn(1));
-  p.is_base = integer_of(s.getColumn(2)) != 0;
+  p.base = text_in(s.getColumn(1));
+  p.is_base = integer_in(s.getColumn(2)) != 0;
   p.at = read_column(s.getColumn(3), values_of_text);
   p.differences = read_column(s.getColumn(4), differences_of_text);
-  p.chip = text_of(s.getColumn(5));
-  p.refused = text_of(s.getColumn(6));
-  p.cost = real_of(s.getColumn(7));
+  p.chip = text_in(s.getColumn(5));
+  p.refused = text_in(s.getColumn(6));
+  p.cost = real_in(s.getColumn(7));
   p.chosen = read_column(s.getColumn(8), chosen_of_text);
   return p;
 }
@@ -90,9 +97,9 @@ std::vector<StoredWorkload> workloads_of(SQLite::Database& file, const std::stri
   s.bind(1, sweep);
   while (s.executeStep()) {
     StoredWorkload& w = out.emplace_back(
-        StoredWorkload{text_of(s.getColumn(0)), text_of(s.getColumn(1)), real_of(s.getColumn(2)).value_or(0), {}});
+        StoredWorkload{text_in(s.getColumn(0)), text_in(s.getColumn(1)), real_in(s.getColumn(2)).value_or(0), {}});
     try {
-      w.document = document_of_text(text_of(s.getColumn(3)));
+      w.document = document_of_text(text_in(s.getColumn(3)));
     } catch (const Damage&) {
       throw_damaged_content(path, fmt::format("the document of operator {}", w.name));
     }
@@ -105,7 +112,7 @@ base::Value document(SQLite::Database& file, const std::string& path, const char
   s.bind(1, hash);
   if (!s.executeStep()) throw StoreError(fmt::format("{}: none of its {} has the hash '{}'", path, table, hash));
   try {
-    return document_of_text(text_of(s.getColumn(0)));
+    return document_of_text(text_in(s.getColumn(0)));
   } catch (const Damage&) {
     throw_damaged_content(path, fmt::format("the document of {} in {}", hash, table));
   }
@@ -160,13 +167,13 @@ std::vector<StoredSweep> Store::sweeps() const {
       sweep.id = s.getColumn(0).getInt64();
       sweep.title = s.getColumn(1).getString();
       of_sweep(open_->path, name_of(sweep), [&] {
-        sweep.file = text_of(s.getColumn(2));
-        sweep.text = text_of(s.getColumn(3));
-        sweep.fidelity = text_of(s.getColumn(4));
+        sweep.file = text_in(s.getColumn(2));
+        sweep.text = text_in(s.getColumn(3));
+        sweep.fidelity = text_in(s.getColumn(4));
         sweep.axes = read_column(s.getColumn(5), axes_of_text);
         sweep.workloads = workloads_of(*open_->file, open_->path, sweep.id);
         sweep.escalation = read_column(s.getColumn(6), escalation_of_text);
-        sweep.shards = shards_of(*open_->file, sweep.id);
+        sweep.shards = shards_of(*open_->file, open_->path, sweep.id);
       });
     }
     return out;
@@ -191,28 +198,31 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<PointTotal> out;
     std::vector<std::size_t> bases, ordinals;
-    Statement s(*open_->file,
-                "SELECT p.base_ordinal, count(r.chip), count(r.error), "
-                "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
-                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal, "
-                "sum(r.predicted_us >= '' OR r.simulated_us >= '' OR s.simulated_us >= '') "
-                "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
-                "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
-                "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
-                "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal");
+    Statement s(
+        *open_->file,
+        fmt::format(
+            "SELECT p.base_ordinal, count(r.chip), count(r.error), "
+            "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
+            "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us), p.ordinal, "
+            "sum({} OR {}) "
+            "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
+            "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+            "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
+            "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal",
+            time_is_no_number("r"), time_is_no_number("s")));
     s.bind(1, sweep.id);
     while (s.executeStep()) {
       // SQLite sums texts as it likes.
-      if (integer_of(s.getColumn(9)) > 0) throw_if_damaged_row(*open_->file, open_->path);
+      if (integer_in(s.getColumn(9)) > 0) throw_if_damaged_row(*open_->file, open_->path, sweep.id);
       bases.push_back(count_of(s.getColumn(0)));
       ordinals.push_back(count_of(s.getColumn(8)));
       PointTotal total{count_of(s.getColumn(1)), count_of(s.getColumn(2)), std::nullopt, std::nullopt};
-      if (total.done == sweep.workloads.size() && total.failed == 0) total.weighted_us = real_of(s.getColumn(3));
+      if (total.done == sweep.workloads.size() && total.failed == 0) total.weighted_us = real_in(s.getColumn(3));
       total.to_simulate = count_of(s.getColumn(4));
       total.simulated = count_of(s.getColumn(5));
       total.simulation_failed = count_of(s.getColumn(6));
       if (total.simulated == sweep.workloads.size() && total.simulation_failed == 0)
-        total.simulated_us = real_of(s.getColumn(7));
+        total.simulated_us = real_in(s.getColumn(7));
       out.push_back(total);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {

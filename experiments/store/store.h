@@ -34,6 +34,9 @@ class DamagedError : public StoreError {
   using StoreError::StoreError;
 };
 
+// Throws it of what rows share: a document of a chip, a program or an operator, which nothing writes anew.
+[[noreturn]] void throw_damaged_content(const std::string& path, const std::string& what);
+
 // Part `index` of `count` of a sweep: of its points index, index + count, index + 2 count, ...
 struct Shard {
   std::size_t index = 0, count = 1;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/diagnostics.h"
+#include "experiments/store/detail/damage.h"
 
 namespace tilescope::experiments {
 namespace {

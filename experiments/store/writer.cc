@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
@@ -246,8 +247,8 @@ std::optional<KnownRow> StoreWriter::find(const RowKey& key) {
     if (s.executeStep()) {
       try {
         out.emplace();
-        const auto simulated_us = real_of(s.getColumn(1)), predicted_us = real_of(s.getColumn(2));
-        if (text_of(s.getColumn(0)).empty()) out->time_us = simulated_us ? simulated_us : predicted_us;
+        const auto simulated_us = real_in(s.getColumn(1)), predicted_us = real_in(s.getColumn(2));
+        if (text_in(s.getColumn(0)).empty()) out->time_us = simulated_us ? simulated_us : predicted_us;
       } catch (const Damage& d) {
         throw_damaged_row(*open_->file, open_->path, ids_of(key), d.column());
       }

@@ -148,10 +148,9 @@ class Runner {
     const auto document = base::read_json(*text, own.add_source("program"), own);
     auto program = document ? tile::read_program(*document, *tasks_[u.task].chip, own) : std::nullopt;
     if (!program)
-      throw DamagedError(
-          fmt::format("{}: the program of operator {} on {} is no longer what was written; sweep into "
-                      "another store",
-                      store_.path(), spec_.workloads[u.workload].name, spec_.bases[tasks_[u.task].base].name));
+      throw_damaged_content(store_.path(),
+                            fmt::format("the program of operator {} on {}", spec_.workloads[u.workload].name,
+                                        spec_.bases[tasks_[u.task].base].name));
     return program;
   }
 

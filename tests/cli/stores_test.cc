@@ -63,8 +63,6 @@ TEST_P(StoreThatIsNoFile, IsRefusedAtOnce) {
     EXPECT_EQ(r.err, "no.db: is a " + GetParam().name + ", and a store is a file; give the store another name\n")
         << testing::PrintToString(command);
   }
-  fs::create_symlink("circle.db", path("circle.db"));
-  EXPECT_THAT(bad_input({"merge", "circle.db", "s.0.db"}), StartsWith("circle.db: cannot be reached: Too many levels"));
   for (const char* file : {"o.db", "o.db-lock", "no.db-lock", "no.db-merging"}) EXPECT_FALSE(fs::exists(path(file)));
 }
 
@@ -75,6 +73,23 @@ INSTANTIATE_TEST_SUITE_P(
                     NoFile{"socket", [](const fs::path& at) { ASSERT_EQ(mknod(at.c_str(), S_IFSOCK | 0600, 0), 0); }},
                     NoFile{"device", [](const fs::path& at) { fs::create_symlink("/dev/null", at); }}),
     [](const auto& kind) { return kind.param.name; });
+
+TEST_F(StoreFiles, LinksInACircleAreRefused) {
+  sweep_shards();
+  fs::create_symlink("circle.db", path("circle.db"));
+  const Args commands[] = {{"merge", "circle.db", "s.0.db"},
+                           {"merge", "o.db", "circle.db"},
+                           {"merge", "o.db", "s.0.db", "circle.db"},
+                           {"sweep", "small.yaml", "--store", "circle.db"},
+                           {"sweep", "small.yaml", "--store", "circle.db", "--shard", "0/2"},
+                           {"export", "circle.db", "-o", "t.csv"},
+                           {"status", "circle.db"}};
+  for (const Args& command : commands)
+    EXPECT_EQ(bad_input(command),
+              "circle.db: cannot be reached: Too many levels of symbolic links; give the store another name\n")
+        << testing::PrintToString(command);
+  for (const char* file : {"o.db", "o.db-lock", "o.db-merging"}) EXPECT_FALSE(fs::exists(path(file)));
+}
 
 TEST_F(StoreFiles, ALinkThatLeadsToNothingIsFollowed) {
   sweep_shards();
@@ -104,6 +119,25 @@ TEST_F(StoreFiles, AMergeThatDidNothingSaysSoByItsStatus) {
               StartsWith("o.db: another sweep is writing to it (process " + std::to_string(getpid()) + "); wait"));
   close(lock);
   EXPECT_EQ(run({"merge", "o.db", "s.1.db"}).status, 0);
+}
+
+TEST_F(StoreFiles, AMergeThatTookSomeShardsSaysSoByItsStatus) {
+  Args merge = {"merge", "o.db"};
+  for (int i = 0; i < 10; ++i) {
+    merge.push_back("s." + std::to_string(i) + ".db");
+    ASSERT_EQ(sweep(merge.back(), {"--shard", std::to_string(i) + "/10"}).status, 0);
+  }
+  ASSERT_EQ(run({"merge", "o.db", "s.0.db"}).status, 1);
+  // A table that lacks a column, which only a merge of its rows finds.
+  std::string last = text_of_file(path("s.9.db"));
+  last.replace(last.find("predicted_us REAL"), 12, "predicted_ms");
+  write("s.9.db", last);
+  const CliResult r = run(merge);
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, StartsWith("o.db: no such column: "));
+  EXPECT_THAT(r.err, HasSubstr("; 8 of 10 shards are merged, and the same command goes on from there\n"));
+  fs::remove(path("o.db"));
+  EXPECT_THAT(bad_input(merge), StartsWith("o.db: no such column: "));
 }
 
 }  // namespace

@@ -1,53 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values of a store that SQLite reads and that are not what was written: found by their types and forms, named as a
-// user knows them. For the .cc files of experiments/ alone.
+// Values of a store that SQLite reads and that are not what was written, named as a user knows them. For the .cc files
+// of experiments/ alone.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <cstdint>
-#include <optional>
+#include <exception>
 #include <string>
 #include <utility>
 
-#include "experiments/store/detail/text.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
 
-// What a column holds; of NULL "", nothing, 0. Each throws Damage, with the column's name, where it holds something
-// else.
-std::string text_of(const SQLite::Column& c);
-std::optional<double> real_of(const SQLite::Column& c);
-std::int64_t integer_of(const SQLite::Column& c);
+// A column, empty where it is not known, that holds something else than what was written.
+class Damage : public std::exception {
+ public:
+  explicit Damage(std::string column = {}) : column_(std::move(column)) {}
+  const char* what() const noexcept override { return "a column holds something else than what was written"; }
+  const std::string& column() const { return column_; }
 
-// What `read`, a function of text.h, makes of a column.
-template <class Read>
-auto read_column(const SQLite::Column& c, const Read& read) {
-  try {
-    return read(text_of(c));
-  } catch (const Damage&) {
-    throw Damage(c.getName());
-  }
-}
+ private:
+  std::string column_;
+};
 
 // A row of the table `rows`, by the numbers that its contents have in the file.
 struct RowIds {
   std::int64_t chip = 0, request = 0, workload = 0;
 };
 
-// True of a row whose time is a text or a blob, which SQLite sorts behind all numbers and sums as it likes; NULL or
-// false of others. It takes a tenth of the time of asking for types.
-inline constexpr const char* kTimeIsNoNumber = "predicted_us >= '' OR simulated_us >= ''";
+// SQL, true of a row of that name whose time is a text or a blob, which SQLite sorts behind all numbers and sums as it
+// likes; NULL or false of others. It takes a tenth of the time of asking for types.
+std::string time_is_no_number(const std::string& row);
 
 // Throw DamagedError: which value of which store, and how to have it anew. `schema` is that of the store where it is
 // attached to another one.
 [[noreturn]] void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row,
                                     const std::string& column, const std::string& schema = "main");
-// Of the first row of which kTimeIsNoNumber is true, where there is one.
-void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema = "main");
+// Of the first row whose time_is_no_number, where there is one: of all that the store has, or of those of a sweep.
+void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema);
+void throw_if_damaged_row(SQLite::Database& file, const std::string& path, std::int64_t sweep);
 // Of a point or a sweep, which sweeping again writes anew.
 [[noreturn]] void throw_damaged_sweep(const std::string& path, const std::string& whose, const std::string& column);
-// Of what rows share: a document of a chip, a program or an operator, which nothing writes anew.
-[[noreturn]] void throw_damaged_content(const std::string& path, const std::string& what);
 
 }  // namespace tilescope::experiments

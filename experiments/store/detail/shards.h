@@ -12,10 +12,12 @@
 
 namespace tilescope::experiments {
 
-// Nothing of a sweep that never was in parts.
-std::optional<StoredShards> shards_of(SQLite::Database& file, std::int64_t sweep);
+// Nothing of a sweep that never was in parts. Throws DamagedError where the table no longer holds what was written.
+std::optional<StoredShards> shards_of(SQLite::Database& file, const std::string& path, std::int64_t sweep);
 
-// Why that shard does not go on in the store, or a whole sweep where none is given; empty where it does.
+// Why that shard does not go on in the store, or a whole sweep where none is given; empty where it does. Throws
+// DamagedError where the store's own numbers are no longer what was written and the sweep that is given has another
+// title: one of the same title writes them anew.
 std::string why_other_shard(SQLite::Database& file, const std::string& path, const std::optional<ShardOfSweep>& shard);
 
 // The title of another sweep that the store has shards of; empty where there is none.

@@ -3,7 +3,6 @@
 // The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +13,6 @@
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
-
-// A column, empty where it is not known, that holds something else than what was written.
-class Damage : public std::runtime_error {
- public:
-  explicit Damage(const std::string& column = {}) : std::runtime_error(column) {}
-  std::string column() const { return what(); }
-};
 
 std::string text_of(const std::vector<TermRow>& terms);
 std::string text_of(const std::vector<LevelRow>& levels);

@@ -87,6 +87,12 @@ TEST_F(NewFileTest, LinksInACircleLeadNowhere) {
               testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("a: cannot be written: Too many levels")));
 }
 
+TEST_F(NewFileTest, WhyALinkLeadsNowhereIsSaid) {
+  fs::create_symlink(std::string(300, 'x'), path("a"));
+  EXPECT_THAT([&] { NewFile(path("a")); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("a: cannot be written: File name too")));
+}
+
 TEST_F(NewFileTest, UnfinishedLeavesNothing) {
   {
     NewFile file(path("f"));

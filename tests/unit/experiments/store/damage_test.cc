@@ -52,7 +52,7 @@ class DamageTest : public tests::Stores {
   }
   // Does what the text says: sqlite3 FILE 'SQL'.
   void follow(const std::string& store, const std::string& text) const {
-    const std::size_t first = text.find('\'', text.find("sqlite3 ")) + 1;
+    const std::size_t first = text.rfind("'DELETE ") + 1;
     execute(store, text.substr(first, text.rfind('\'') - first));
   }
 };
@@ -85,8 +85,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Damaged{"Time", "predicted_us", "'fast'"}, Damaged{"Band", "low_us", "x'00'"},
                     Damaged{"Ratio", "occupancy_ratio", "'half'"}, Damaged{"Waves", "waves", "'many'"},
                     Damaged{"Blocks", "blocks", "'few'"}, Damaged{"Bottleneck", "bottleneck", "x'00'"},
-                    Damaged{"Measured", "measured_us", "'soon'"}, Damaged{"Simulation", "simulation", "'{}'"}),
+                    Damaged{"NoRatio", "occupancy_ratio", "NULL"}, Damaged{"NoWaves", "waves", "NULL"},
+                    Damaged{"NoBlocks", "blocks", "NULL"}, Damaged{"NoRegisters", "registers_per_thread", "NULL"},
+                    Damaged{"NoBottleneck", "bottleneck", "NULL"}, Damaged{"Measured", "measured_us", "'soon'"},
+                    Damaged{"Simulation", "simulation", "'{}'"}),
     [](const auto& d) { return d.param.name; });
+
+TEST_F(DamageTest, TheStoreIsOneWordOfTheCommandThatDeletes) {
+  sweep_into("a store.db");
+  damage("a store.db", 1, "terms", "NULL");
+  const std::string text = damaged_by([&] { table("a store.db"); });
+  EXPECT_THAT(text, HasSubstr(fmt::format("sqlite3 '{}' 'DELETE ", path("a store.db"))));
+  follow("a store.db", text);
+  EXPECT_EQ(sweep_into("a store.db").computed, 1U);
+}
 
 // SQLite would sum it as 0.
 TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
@@ -98,6 +110,18 @@ TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
   const std::string text = damaged_by([&] { sweep_into("r.db"); });
   EXPECT_THAT(text, StartsWith(named));
   EXPECT_THAT(text, testing::Not(HasSubstr("goes on from there"))) << "it would say the same again";
+}
+
+TEST_F(DamageTest, TheTotalsOfASweepNameARowOfIt) {
+  sweep_into("r.db");
+  std::string others = kSweep;
+  others.replace(others.find("Parts"), 5, "Others").replace(others.find("[4, 6]"), 6, "[5, 7]");
+  write("sweep.yaml", others);
+  sweep_into("r.db");
+  execute("r.db", "UPDATE rows SET predicted_us = 'fast' WHERE chip IN (SELECT chip FROM points WHERE NOT is_base)");
+  const Store s = store("r.db");
+  for (const StoredSweep& sweep : s.sweeps())
+    EXPECT_THAT(damaged_by([&] { s.totals(sweep); }), HasSubstr(fmt::format(", of '{}' is no longer", sweep.title)));
 }
 
 TEST_F(DamageTest, ASimulationOfAnEscalatedSweepIsNamed) {
@@ -130,6 +154,67 @@ TEST_F(DamageTest, MergeTakesNoShardWithATimeThatIsNoNumber) {
   damage("s.1.db", 1, "terms", "'{'");
   merge_both();
   EXPECT_THAT(damaged_by([&] { table("o.db"); }), StartsWith(path("o.db") + ": terms in the row of point 1 on v100"));
+}
+
+// Where some contents of a shard are there already, each row looks up what it is of.
+TEST_F(DamageTest, MergeLeavesOutNoRowOfAContentThatIsGone) {
+  sweep_into("s.0.db", Shard{0, 2});
+  sweep_into("s.1.db", Shard{1, 2});
+  execute("s.1.db", "DELETE FROM workloads WHERE id = (SELECT workload FROM sweep_workloads WHERE name = 'mm')");
+  base::Diagnostics diags;
+  EXPECT_EQ(damaged_by([&] { merge(path("o.db"), {path("s.0.db"), path("s.1.db")}, diags); }),
+            path("s.1.db") + ": what a row is of is no longer what was written; sweep into another store");
+}
+
+struct DamagedShards {
+  std::string column, value;
+};
+void PrintTo(const DamagedShards& d, std::ostream* out) { *out << d.column << " = " << d.value; }
+
+class DamagedPart : public DamageTest, public testing::WithParamInterface<DamagedShards> {
+ protected:
+  void damage_part(const std::string& store) const {
+    execute(store, fmt::format("UPDATE shards SET {} = {}", GetParam().column, GetParam().value));
+  }
+  std::string named(const std::string& store) const {
+    return fmt::format(
+        "{}: {} of the sweep 'Parts', in the table shards, is no longer what was written; the same "
+        "sweep into this store writes it anew",
+        path(store), GetParam().column);
+  }
+};
+
+TEST_P(DamagedPart, IsNamedAndWrittenAnew) {
+  sweep_into("s.0.db", Shard{0, 2});
+  sweep_into("s.1.db", Shard{1, 2});
+  base::Diagnostics diags;
+  const auto merge_into = [&](const std::string& to) { merge(path(to), {path("s.0.db"), path("s.1.db")}, diags); };
+  merge_into("o.db");
+  for (const char* damaged : {"s.1.db", "o.db"}) damage_part(damaged);
+  EXPECT_EQ(damaged_by([&] { store("s.1.db").sweeps(); }), named("s.1.db"));
+  EXPECT_EQ(damaged_by([&] { merge_into("new.db"); }), named("s.1.db"));
+  sweep_into("s.1.db", Shard{1, 2});
+  EXPECT_EQ(store("s.1.db").sweeps().front().shards.value().complete, std::vector<std::size_t>{1});
+  EXPECT_EQ(damaged_by([&] { merge_into("o.db"); }), named("o.db"));
+  sweep_into("o.db");
+  EXPECT_EQ(store("o.db").sweeps().size(), 1U);
+  merge_into("new.db");
+  tests::require_no_errors(diags);
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, DamagedPart,
+                         testing::Values(DamagedShards{"shards", "'many'"}, DamagedShards{"shards", "-1"},
+                                         DamagedShards{"points", "'all'"}, DamagedShards{"plan", "x'00'"},
+                                         DamagedShards{"own", "'yes'"}, DamagedShards{"complete", "'no'"}),
+                         [](const auto& d) { return d.param.column + std::to_string(d.index); });
+
+TEST_F(DamageTest, AnotherSweepDoesNotWriteShardsAnew) {
+  sweep_into("s.1.db", Shard{1, 2});
+  execute("s.1.db", "UPDATE shards SET shards = 'many'");
+  std::string others = kSweep;
+  others.replace(others.find("Parts"), 5, "Others");
+  write("sweep.yaml", others);
+  EXPECT_THAT(damaged_by([&] { sweep_into("s.1.db", Shard{1, 2}); }), StartsWith(path("s.1.db") + ": shards of the "));
 }
 
 TEST_F(DamageTest, WhatASweepIsOfIsNamedAndWrittenAnew) {

@@ -387,6 +387,7 @@ TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
         unlink(path("inside").c_str());
         ++got;
       } catch (const StoreError&) {  // another one has it
+        usleep(kInsideUs);
       }
     _exit(0);
   }
@@ -395,6 +396,14 @@ TEST_F(StoreTest, NoTwoHaveTheLockThoughItsFileComesAndGoes) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
+}
+
+TEST_F(StoreTest, ALockThatIsALinkToNothingIsRefused) {
+  fs::create_symlink("nothing", path() + "-lock");
+  base::Diagnostics diags;
+  EXPECT_FALSE(StoreLock::take(path(), diags));
+  EXPECT_THAT(diags.formatted_errors().at(0), HasSubstr("r.db-lock: No such file or directory"));
+  EXPECT_FALSE(fs::exists(path("nothing")));
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {

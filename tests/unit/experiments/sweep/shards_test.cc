@@ -341,11 +341,13 @@ TEST_F(ShardsTest, WhatWasMergedBeforeADamagedShardIsSaid) {
                                                     testing::Not(HasSubstr("shards are merged"))))));
   EXPECT_FALSE(fs::exists(path("new.db")));
   merged("out.db", {all[1]});
+  fs::remove(path("out.db-lock"));
   EXPECT_THAT([&] { merge_into("out.db"); },
               testing::ThrowsMessage<PartlyMerged>(
                   testing::AllOf(HasSubstr(all[9] + ": database disk image is malformed"),
                                  HasSubstr("; 8 of 10 shards are merged, and the same command goes on from there"))));
   EXPECT_THAT(store("out.db").sweeps().front().shards.value().here, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_TRUE(fs::exists(path("out.db-lock"))) << "the store is written";
 }
 
 // As a task leaves it that ends before its sweep is planned.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/store/detail/columns.h"
+
+namespace tilescope::experiments {
+
+std::string text_in(const SQLite::Column& c) {
+  if (!c.isNull() && !c.isText()) throw Damage(c.getName());
+  return c.isNull() ? std::string() : c.getString();
+}
+
+std::optional<double> real_in(const SQLite::Column& c) {
+  if (c.isNull()) return std::nullopt;
+  if (!c.isFloat() && !c.isInteger()) throw Damage(c.getName());
+  return c.getDouble();
+}
+
+std::int64_t integer_in(const SQLite::Column& c) {
+  if (!c.isNull() && !c.isInteger()) throw Damage(c.getName());
+  return c.getInt64();
+}
+
+}  // namespace tilescope::experiments
