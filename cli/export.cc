@@ -3,6 +3,7 @@
 
 #include "experiments/sweep/export.h"
 
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -82,9 +83,11 @@ void add_export(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("export", "A stored sweep as CSV or JSON lines");
   o->sweep.add_to(*command);
   command->add_option("-o", o->out, "The file to write: .csv or .jsonl")->check(some_text());
-  command->add_option("--rows", o->point,
-                      "The operators of the point of this number (# of sweep and status) with their times, in place of "
-                      "all rows; a table where no -o is given");
+  command
+      ->add_option("--rows", o->point,
+                   "The operators of the point of this number (# of sweep and status) with their times, in place of "
+                   "all rows; a table where no -o is given")
+      ->check(whole_number(0, std::numeric_limits<int>::max()));
   add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, &status] {

@@ -203,7 +203,8 @@ void add_sweep(CLI::App& app, int& status) {
   command
       ->add_option("--memory", o->request.memory,
                    "Of programs that chips share, as in 512MiB; a quarter of the machine's where it is absent")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(whole_size());  // the last one is asked first
   command
       ->add_option_function<std::string>(
           "--shard",

@@ -2,6 +2,8 @@
 #include "cli/usage.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -114,6 +116,17 @@ CLI::Validator whole_number(int least, int most) {
     return fmt::format("expected a whole number from {} to {}, got '{}'", least, most, text);
   };
   return {check, fmt::format("{}..{}", least, most)};
+}
+
+CLI::Validator whole_size() {
+  return {[](const std::string& text) -> std::string {
+            const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+            const bool is_whole = base::parse_integer<std::uint64_t>(text.substr(0, digits)).has_value();
+            const bool has_unit = digits < text.size() && std::isalpha(static_cast<unsigned char>(text[digits])) != 0;
+            if (is_whole && (has_unit || digits == text.size())) return {};
+            return fmt::format("expected a size as in 512MiB, got '{}'", text);
+          },
+          ""};
 }
 
 CLI::Validator some_text() {

@@ -14,6 +14,9 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 // A whole number from `least` to `most`.
 CLI::Validator whole_number(int least, int most);
 
+// Before CLI::AsSizeValue: a whole number of bytes, kilobytes, ..., as in 512MiB.
+CLI::Validator whole_size();
+
 // Anything but an empty text.
 CLI::Validator some_text();
 

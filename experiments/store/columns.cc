@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/store/detail/columns.h"
 
+#include <cmath>
+
 namespace tilescope::experiments {
 
 std::string text_in(const SQLite::Column& c) {
@@ -12,6 +14,12 @@ std::optional<double> real_in(const SQLite::Column& c) {
   if (c.isNull()) return std::nullopt;
   if (!c.isFloat() && !c.isInteger()) throw Damage(c.getName());
   return c.getDouble();
+}
+
+std::optional<double> time_in(const SQLite::Column& c) {
+  const std::optional<double> us = real_in(c);
+  if (us && !(*us > 0 && std::isfinite(*us))) throw Damage(c.getName());
+  return us;
 }
 
 std::int64_t integer_in(const SQLite::Column& c) {

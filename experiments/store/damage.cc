@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/store/detail/damage.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "experiments/common/shell.h"
@@ -32,11 +34,16 @@ std::string name_of_row(SQLite::Database& file, const RowIds& row, const std::st
                      chip.getColumn(1).getString());
 }
 
+// Texts and blobs sort behind all numbers.
+std::string is_no_time(const std::string& column) {
+  return fmt::format("({0} <= 0 OR {0} > {1})", column, std::numeric_limits<double>::max());
+}
+
 std::string damaged_rows(const std::string& from) {
   return fmt::format(
-      "SELECT r.chip, r.request, r.workload, CASE WHEN r.predicted_us >= '' THEN 'predicted_us' ELSE "
-      "'simulated_us' END FROM {} ({}) LIMIT 1",
-      from, time_is_no_number("r"));
+      "SELECT r.chip, r.request, r.workload, CASE WHEN {} THEN 'predicted_us' ELSE 'simulated_us' END FROM {} ({}) "
+      "LIMIT 1",
+      is_no_time("r.predicted_us"), from, has_no_time("r"));
 }
 
 void throw_if_any(Statement& rows, SQLite::Database& file, const std::string& path, const std::string& schema) {
@@ -48,8 +55,8 @@ void throw_if_any(Statement& rows, SQLite::Database& file, const std::string& pa
 
 }  // namespace
 
-std::string time_is_no_number(const std::string& row) {
-  return fmt::format("{0}.predicted_us >= '' OR {0}.simulated_us >= ''", row);
+std::string has_no_time(const std::string& row) {
+  return fmt::format("({} OR {})", is_no_time(row + ".predicted_us"), is_no_time(row + ".simulated_us"));
 }
 
 void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row, const std::string& column,

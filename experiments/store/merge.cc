@@ -281,8 +281,7 @@ class Merger {
   // To look for one before would read all rows twice, a tenth of the time of a merge. Documents in rows are not looked
   // at, which would take a fifth: who reads the row names it.
   std::size_t take_rows(const Part& p) {
-    const std::string chip =
-        fmt::format("CASE WHEN {} THEN NULL ELSE {} END", time_is_no_number("r"), here("chips", "chip"));
+    const std::string chip = fmt::format("CASE WHEN {} THEN NULL ELSE {} END", has_no_time("r"), here("chips", "chip"));
     try {
       return static_cast<std::size_t>(to_.exec(of_shard(
           fmt::format("INSERT INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, simulated_us, "

@@ -33,11 +33,11 @@ Column required(const Column& c) {
 }
 
 std::optional<Prediction> prediction_of(Statement& s, int c) {
-  const auto predicted_us = real_in(s.getColumn(c));
+  const auto predicted_us = time_in(s.getColumn(c));
   if (!predicted_us) return std::nullopt;
   Prediction p;
   p.predicted_us = *predicted_us;
-  const auto low_us = real_in(s.getColumn(c + 1)), high_us = real_in(s.getColumn(c + 2));
+  const auto low_us = time_in(s.getColumn(c + 1)), high_us = time_in(s.getColumn(c + 2));
   if (low_us && high_us) p.band = TimeBand{*low_us, *high_us};
   p.bottleneck = text_in(required(s.getColumn(c + 3)));
   p.occupancy_ratio = *real_in(required(s.getColumn(c + 4)));
@@ -59,7 +59,7 @@ StoredRow row_of(Statement& s, int c) {
   StoredRow row;
   row.prediction = prediction_of(s, c);
   row.simulation = simulation_in(s.getColumn(c + 11));
-  row.measured_us = real_in(s.getColumn(c + 12));
+  row.measured_us = time_in(s.getColumn(c + 12));
   row.program = text_in(s.getColumn(c + 13));
   row.error = text_in(s.getColumn(c + 14));
   return row;
@@ -209,7 +209,7 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
             "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
             "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
             "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal",
-            time_is_no_number("r"), time_is_no_number("s")));
+            has_no_time("r"), has_no_time("s")));
     s.bind(1, sweep.id);
     while (s.executeStep()) {
       // SQLite sums texts as it likes.

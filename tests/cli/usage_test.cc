@@ -88,6 +88,12 @@ TEST_F(Usage, OfNumbersAndEmptyTexts) {
                   "'; see tilescope compile --help\n");
   EXPECT_THAT(bad_input(matmul(64, {"--jobs", "0"})),
               HasSubstr("--jobs: expected a whole number from 1 to 256, got '0'"));
+  for (const std::string memory : {"-1", "-5GiB", "1.5GiB", "99999999999999999999", "GiB", "1 -"})
+    EXPECT_THAT(bad_input({"sweep", "s.yaml", "--store", "s.db", "--memory=" + memory}),
+                HasSubstr("--memory: expected a size as in 512MiB, got '" + memory + "'"));
+  for (const std::string point : {"-1", "18446744073709551616", "first"})
+    EXPECT_THAT(bad_input({"export", "s.db", "--rows=" + point}),
+                HasSubstr("--rows: expected a whole number from 0 to 2147483647, got '" + point + "'"));
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--suite", ""}),
               HasSubstr("--suite: expected a text, got nothing"));
   EXPECT_THAT(bad_input({"compile", "--arch", "", "--suite", "roller"}), HasSubstr("--arch: expected a text"));

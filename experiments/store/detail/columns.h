@@ -16,6 +16,8 @@ namespace tilescope::experiments {
 std::string text_in(const SQLite::Column& c);
 std::optional<double> real_in(const SQLite::Column& c);
 std::int64_t integer_in(const SQLite::Column& c);
+// The same of a time: a finite number above 0.
+std::optional<double> time_in(const SQLite::Column& c);
 
 // What `read`, a function of text.h, makes of a column.
 template <class Read>

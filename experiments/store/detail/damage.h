@@ -29,15 +29,15 @@ struct RowIds {
   std::int64_t chip = 0, request = 0, workload = 0;
 };
 
-// SQL, true of a row of that name whose time is a text or a blob, which SQLite sorts behind all numbers and sums as it
-// likes; NULL or false of others. It takes a tenth of the time of asking for types.
-std::string time_is_no_number(const std::string& row);
+// SQL, true of a row of that name whose time is no finite number above 0, which SQLite sums as it likes; NULL or false
+// of others. It takes a tenth of the time of asking for types.
+std::string has_no_time(const std::string& row);
 
 // Throw DamagedError: which value of which store, and how to have it anew. `schema` is that of the store where it is
 // attached to another one.
 [[noreturn]] void throw_damaged_row(SQLite::Database& file, const std::string& path, const RowIds& row,
                                     const std::string& column, const std::string& schema = "main");
-// Of the first row whose time_is_no_number, where there is one: of all that the store has, or of those of a sweep.
+// Of the first row whose has_no_time, where there is one: of all that the store has, or of those of a sweep.
 void throw_if_damaged_row(SQLite::Database& file, const std::string& path, const std::string& schema);
 void throw_if_damaged_row(SQLite::Database& file, const std::string& path, std::int64_t sweep);
 // Of a point or a sweep, which sweeping again writes anew.

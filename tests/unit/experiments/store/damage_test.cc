@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that SQLite reads and that are not what was written: whoever reads them names them as a user knows them, and
+// Values that SQLite reads and that are not what was written: each reader names them as a user knows them, and
 // what is said to help does.
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
     Columns, DamagedRow,
     testing::Values(Damaged{"CutOff", "terms", "substr(terms, 1, length(terms) / 2)"},
                     Damaged{"NoTerms", "terms", "NULL"}, Damaged{"Levels", "levels", "'{\"l2\":1}'"},
-                    Damaged{"Time", "predicted_us", "'fast'"}, Damaged{"Band", "low_us", "x'00'"},
+                    Damaged{"Time", "predicted_us", "'fast'"}, Damaged{"NoEnd", "predicted_us", "9e999"},
+                    Damaged{"Negative", "predicted_us", "-5"}, Damaged{"Band", "low_us", "x'00'"},
                     Damaged{"Ratio", "occupancy_ratio", "'half'"}, Damaged{"Waves", "waves", "'many'"},
                     Damaged{"Blocks", "blocks", "'few'"}, Damaged{"Bottleneck", "bottleneck", "x'00'"},
                     Damaged{"NoRatio", "occupancy_ratio", "NULL"}, Damaged{"NoWaves", "waves", "NULL"},
