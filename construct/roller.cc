@@ -252,7 +252,7 @@ class Construction {
   // What is cached may be slower until steps, neighbours and stores fit it: each staging, however slow it is at first,
   // has its own other choices.
   void start_from_each_staging(const Judged& at) {
-    if (is_settled(at)) return;
+    if (!may_come_first(at.least_us)) return;
     for (const Id other : pool_.others(at.id, other_staging, arch_.core.count)) {
       const Judged j = judged(fitting(other), at.least_us, kNever);
       if (j.us == kNever) continue;
