@@ -37,9 +37,9 @@ TEST_P(EachChip, FindsTheSameWhereItIsSeenAlike) {
   const arch::ArchSpec a = tests::chip(GetParam());
   const SeenChip seen(a);
   const std::vector<expr::Expression> operators = {
-      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=96,n=160,k=256", {}, base::Dtype::kF16),
-      tests::expression("O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=2,f=24,y=14,x=14,c=16,r=3,s=3"),
-      tests::expression("O[i,j] = exp(I[j,i])", "i=300,j=500")};
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=32,n=48,k=64", {}, base::Dtype::kF16),
+      tests::expression("O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=1,f=8,y=7,x=7,c=8,r=3,s=3"),
+      tests::expression("O[i,j] = exp(I[j,i])", "i=60,j=100")};
   CandidatePools pools(std::size_t{1} << 30);
   std::vector<Found> here;
   for (const expr::Expression& e : operators) here.push_back(found_on(a, e, pools));
@@ -58,12 +58,13 @@ TEST_P(EachChip, FindsTheSameWhereItIsSeenAlike) {
         ++alike;
         EXPECT_EQ(found_on(*changed, e, pools), here[op]) << n.path << " is " << to << ", operator " << op;
       }
+      break;  // of doubled and halved the first that the loader takes
     }
   EXPECT_GT(alike, 30u) << "what only the simulator reads";
   EXPECT_GT(others, 100u);
 }
 
-INSTANTIATE_TEST_SUITE_P(SeenChip, EachChip, testing::Values("v100", "a100", "h200", "mi50", "tilescope_one"));
+INSTANTIATE_TEST_SUITE_P(SeenChip, EachChip, testing::Values("v100", "h200", "mi50", "tilescope_one"));
 
 bool is_seen_alike(const std::vector<arch::Override>& changes, base::Dtype dtype = base::Dtype::kF32) {
   return SeenChip(tests::v100()).has_programs_of(SeenChip(tests::chip("v100", changes)), dtype, base::Dtype::kF32);
