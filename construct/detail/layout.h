@@ -52,7 +52,7 @@ tile::StageProgram apply_layout(tile::StageProgram p, const LayoutRules& rules);
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: what it could
 // be instead, each laid out; not all of them fit the chip.
 using LayoutKnob = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
-inline constexpr std::size_t kLayoutKnobs = 8;
+inline constexpr std::size_t kLayoutKnobs = 8;  // how many of them layout.cc has
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs();
 
 // What of the operands is cached: everything, nothing, or all but one.

@@ -177,6 +177,16 @@ TEST(RollerSmall, SharesTheReduction) {
   EXPECT_GT(found.front().program.split[2], 1);
 }
 
+// The rank of tiles adds a split's second launch: without, tiles of few blocks whose reduction is split push small
+// tiles out of those that are judged, the more of them there are, and this product takes 1.24 times as long.
+TEST(RollerSmall, MoreThreadsABlockPushOutNoSmallTile) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=384,k=256");
+  const auto time_with = [&](const char* threads) {
+    return roller(e, tests::chip("v100", {{"core.max_block_threads", threads}}), 1).front().time.v;
+  };
+  EXPECT_LT(time_with("1024"), 1.15 * time_with("512"));
+}
+
 TEST(RollerDepthwise, ReadsRegisterTilesAlongTheReduction) {
   const tests::ChipWithCostModel chip("v100");
   const auto found =

@@ -311,7 +311,7 @@ TEST_F(SweepTest, SimulatedTimesCountWhereTheyAreAskedFor) {
 }
 
 TEST_F(SweepTest, ChipsThatDifferInWordsAloneAreOne) {
-  write("same.yaml", "extends: v100\nname: v100\ntitle: Another title\nvendor: Nobody\n");
+  write("same.yaml", "extends: v100\nname: v100\ntitle: Another title\nvendor: Another\n");
   run("sweep: Words\nbase: v100\naxes:\n  core.count: [40]\n" + kWorkloads);
   EXPECT_EQ(run("sweep: Other words\nbase: same.yaml\naxes:\n  core.count: [40]\n" + kWorkloads).computed, 0U);
 }
