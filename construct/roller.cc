@@ -263,7 +263,7 @@ class Construction {
 
   // The fastest of what one choice could be, as it stands among them.
   Judged take(LayoutKnob knob, Judged at, Ranking& ranking) {
-    if (is_settled(at)) return at;
+    if (!may_come_first(at.least_us)) return at;
     for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
       const Id id = fitting(other);
       const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
@@ -287,11 +287,6 @@ class Construction {
       least = std::min(least, rooflines_[s].least_us(iterations));
     }
     return least;
-  }
-
-  // Whether no layout of the tile comes among the first ones, or gains more than the gap.
-  bool is_settled(const Judged& at) const {
-    return !may_come_first(at.least_us) || at.least_us >= (1 - kSearchGap) * at.us;
   }
 
   // Whether a program that takes no less may come among the first ones, and by more than the gap.

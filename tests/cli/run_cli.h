@@ -50,6 +50,11 @@ class Cli : public testing::Test {
     if (limit != nullptr) limit();
     execute(args, out);
   }
+  // Whether such a program has not ended yet; end_of() still takes its end.
+  static bool is_running(pid_t child) {
+    siginfo_t ended = {};
+    return waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+  }
   CliResult end_of(pid_t child, const std::string& out = "stdout") const {
     CliResult result;
     int status = 0;

@@ -56,7 +56,7 @@ void expect_within_gap(const std::vector<Ranked>& found, const std::vector<Ranke
 RC_GTEST_PROP(Bounds, LeaveOutNothingThatIsKept, ()) {
   const tests::ChipWithCostModel chip(tests::any_element<std::string>({std::begin(kChips), std::end(kChips)}));
   const expr::Expression e = tests::any_operator(200);
-  const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 12));
+  const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 10));
   expect_within_gap(roller(e, chip.spec, keep), roller(e, chip.spec, chip.cost_model(), keep), chip.spec.name);
   RC_ASSERT(!testing::Test::HasFailure());
 }
