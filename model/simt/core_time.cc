@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/common/detail/overlap.h"
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
 
@@ -111,27 +110,26 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
   writes_ = shared(writes);
 }
 
-CoreTime::Planned CoreTime::plan(const Wave& w, Rounds& rounds) const {
+CoreTime::Planned CoreTime::plan(const Wave& w, Rounds& rounds, std::size_t since) const {
   Planned out;
   if (repeats_ == 1) {
-    out.push_back(once(w, block_launch_cycles_, 1, rounds));
+    out.push_back(once(w, block_launch_cycles_, 1, rounds, since));
     return out;
   }
   const Wave first{w.blocks, w.share, w.first, false}, last{w.blocks, w.share, false, w.last};
-  out.push_back(once(first, block_launch_cycles_, 1, rounds));
-  if (repeats_ > 2) out.push_back(once({w.blocks, w.share, false, false}, 0, repeats_ - 2, rounds));
-  out.push_back(once(last, 0, 1, rounds));
+  out.push_back(once(first, block_launch_cycles_, 1, rounds, since));
+  if (repeats_ > 2) out.push_back(once({w.blocks, w.share, false, false}, 0, repeats_ - 2, rounds, since));
+  out.push_back(once(last, 0, 1, rounds, since));
   return out;
 }
 
-double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds, std::span<const double> solved) const {
-  const auto cycles_of_round = [&](std::size_t r) { return std::max(solved[r], rounds.least[r]); };
+double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds) const {
   double all = 0;
   for (const Once& o : planned) {
     double cycles = 0;
-    const auto step = [&] { return std::max(cycles_of_round(*o.step) / stages_, o.use); };
+    const auto step = [&] { return std::max(rounds.cycles(*o.step) / stages_, o.use); };
     if (o.first)
-      cycles = cycles_of_round(*o.first) + (o.step ? (steps_ - 1) * step() : 0) + work_.sharing_latency_cycles +
+      cycles = rounds.cycles(*o.first) + (o.step ? (steps_ - 1) * step() : 0) + work_.sharing_latency_cycles +
                o.stores_after;
     else
       cycles = steps_ * step() + o.stores_after;
@@ -140,7 +138,8 @@ double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds, std::sp
   return all;
 }
 
-CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds) const {
+CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds,
+                              std::size_t since) const {
   const double uneven = unevenness(w.blocks);
   const double load = load_.longest(uneven), compute = compute_.longest(uneven), store = store_.longest(uneven);
   // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
@@ -160,7 +159,7 @@ CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double 
   const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
   const Shared& beside = w.last ? reads_ : everything_;
   static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
-  std::array<double, kMaxResources> demand{};
+  Demand demand{};
   std::size_t resources = 0;
   for (const double cycles : stations) demand[resources++] = cycles;
   for (const double cycles : beside) demand[resources++] = cycles * w.share;
@@ -175,9 +174,8 @@ CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double 
     const double together = (visits - core) / apart;
     const int customers = static_cast<int>(w.blocks * apart) * stages;
     const double all_alone = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps_;
-    rounds.networks.push_back({demand, waiting - together, customers});
     rounds.least.push_back(std::max(customers * core / apart, all_alone));
-    return rounds.least.size() - 1;
+    return rounds.networks.ask(rounds.networks.add(demand, waiting - together, since), customers);
   };
   const auto step = [&](double alone_cycles) { return round(stages_ * alone_cycles, stages_); };
   Once out{.times = times, .use = use};

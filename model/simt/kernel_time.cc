@@ -232,11 +232,9 @@ double cycles_of(const Waves& waves, std::span<const double> cycles) {
 void add_cycles(const CoreTime& core, const WaveList& waves, std::span<double> cycles) {
   CoreTime::Rounds rounds;
   boost::container::small_vector<CoreTime::Planned, 24> planned;
-  for (const Wave& w : waves) planned.push_back(core.plan(w, rounds));
-  boost::container::small_vector<double, 48> solved(rounds.least.size());
-  solve({rounds.networks.data(), rounds.networks.size()}, {solved.data(), solved.size()});
-  for (std::size_t w = 0; w < waves.size(); ++w)
-    cycles[w] += core.cycles_of(planned[w], rounds, {solved.data(), solved.size()});
+  for (const Wave& w : waves) planned.push_back(core.plan(w, rounds, 0));
+  rounds.networks.solve();
+  for (std::size_t w = 0; w < waves.size(); ++w) cycles[w] += core.cycles_of(planned[w], rounds);
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 #pragma once
 // Times of a core that runs waves of blocks: of one stage of their kernel.
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <optional>
-#include <span>
 
 #include "base/fixed_vector.h"
-#include "model/common/detail/overlap.h"
+#include "model/common/detail/networks.h"
 #include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
@@ -33,25 +33,29 @@ class CoreTime {
  public:
   CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
-  // What waves ask of the queueing network, so that many waves' questions are answered together; how long an answer
-  // lasts at least: the busiest of a core's resources, and a round for which nothing else is there.
+  // What waves ask of queueing networks, so that many waves' questions are answered together; how long the answer to
+  // each lasts at least: the busiest of a core's resources, and a round for which nothing else is there.
   struct Rounds {
-    boost::container::small_vector<Round, 48> networks;
-    boost::container::small_vector<double, 48> least;
+    Networks networks;
+    boost::container::small_vector<double, 32> least;
+
+    // Of a question that is answered.
+    double cycles(std::size_t question) const { return std::max(networks.cycles(question), least[question]); }
   };
-  // A wave's rounds, as places among these: of its first step, and of any other. What it does several times it begins
-  // anew each time; the wave is the first one only in the first of them, and the last one in the last.
+  // A wave's rounds, as places of their questions: of its first step, and of any other. What it does several times it
+  // begins anew each time; the wave is the first one only in the first of them, and the last one in the last.
   struct Once {
     std::optional<std::size_t> first = {}, step = {};
     double times = 1, use = 0, stores_after = 0;
   };
   using Planned = base::FixedVector<Once, 3>;
-  Planned plan(const Wave& w, Rounds& rounds) const;
-  // Cycles until the blocks of the wave are done, from the answers to all rounds.
-  double cycles_of(const Planned& planned, const Rounds& rounds, std::span<const double> solved) const;
+  // `since`: from where on networks may be those of other waves of this stage.
+  Planned plan(const Wave& w, Rounds& rounds, std::size_t since) const;
+  // Cycles until the blocks of the wave are done, from the answers to all questions.
+  double cycles_of(const Planned& planned, const Rounds& rounds) const;
 
  private:
-  Once once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds) const;
+  Once once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds, std::size_t since) const;
   // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
   double unevenness(double blocks) const;
 
