@@ -266,13 +266,8 @@ Phase::Phase(const CoreBusy& busy, const Machine& m)
             busy.link_cycles} {
   if (m.core_cache_shared) even_[1] += std::exchange(even_[2], 0);
   for (std::size_t p = 0; p < m.pipes; ++p)
-    if (m.accesses[p]) accesses_ = std::max(accesses_, busy.pipe_cycles[p]);
-}
-
-Phase::Stations Phase::stations(double uneven) const { return {even_[0] * uneven, even_[1], even_[2], even_[3]}; }
-
-double Phase::longest(double uneven) const {
-  return std::max({even_[0] * uneven, even_[1], even_[2], even_[3], accesses_});
+    if (m.accesses[p]) others_ = std::max(others_, busy.pipe_cycles[p]);
+  for (std::size_t station = 1; station < even_.size(); ++station) others_ = std::max(others_, even_[station]);
 }
 
 CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {

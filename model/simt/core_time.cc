@@ -2,9 +2,8 @@
 #include "model/simt/detail/core_time.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
+#include <memory>
 
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
@@ -77,16 +76,20 @@ double dram_time_us(const DeviceTraffic& t, const Machine& m) {
 }
 
 CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m)
-    : work_(work),
-      load_(work.load, m),
+    : load_(work.load, m),
       compute_(work.compute, m),
       step_(work.load + work.compute, m),
       store_(work.store, m),
       partitions_(static_cast<double>(m.partitions)),
+      stages_(static_cast<double>(c.stages_held)),
       steps_(static_cast<double>(c.steps)),
       repeats_(static_cast<double>(c.repeats)),
-      stages_(static_cast<int>(c.stages_held)) {
-  warps_ = static_cast<double>(c.warps);
+      warps_(static_cast<double>(c.warps)),
+      compute_latency_cycles_(work.compute_latency_cycles),
+      sharing_latency_cycles_(work.sharing_latency_cycles) {
+  // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
+  // behind all others.
+  if (!work.cached && !work.reads_kept) apart_ = warps_;
   if (c.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
   const Waits waits = waits_of_a_step(c, traffic, m);
   staged_wait_cycles_ = waits.staged;
@@ -110,92 +113,168 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
   writes_ = shared(writes);
 }
 
-CoreTime::Planned CoreTime::plan(const Wave& w, Rounds& rounds, std::size_t since) const {
-  Planned out;
-  if (repeats_ == 1) {
-    out.push_back(once(w, block_launch_cycles_, 1, rounds, since));
-    return out;
+namespace {
+
+// What a network is asked about. A step of the first wave's blocks: their pipelines fill all at once with the first
+// one, of which nothing is hidden. Later blocks start after their predecessors' ends, which are not at one time, so
+// that others use what they leave idle meanwhile: all their steps are alike, and have what others need beside threads
+// that share.
+// A number, as lanes are.
+using StepKind = double;
+constexpr StepKind kFirstStep = 0, kFurtherStep = 1, kAnyStep = 2;
+
+// Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
+TILESCOPE_VECTORS
+void unevenness(const Lanes& blocks, double warps_of_a_block, double partitions, Lanes& out) {
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    const double warps = warps_of_a_block * blocks.of[l];
+    out.of[l] = std::ceil(warps / partitions) * partitions / warps;
   }
-  const Wave first{w.blocks, w.share, w.first, false}, last{w.blocks, w.share, false, w.last};
-  out.push_back(once(first, block_launch_cycles_, 1, rounds, since));
-  if (repeats_ > 2) out.push_back(once({w.blocks, w.share, false, false}, 0, repeats_ - 2, rounds, since));
-  out.push_back(once(last, 0, 1, rounds, since));
-  return out;
 }
 
-double CoreTime::cycles_of(const Planned& planned, const Rounds& rounds) const {
-  double all = 0;
-  for (const Once& o : planned) {
-    double cycles = 0;
-    const auto step = [&] { return std::max(rounds.cycles(*o.step) / stages_, o.use); };
-    if (o.first)
-      cycles = rounds.cycles(*o.first) + (o.step ? (steps_ - 1) * step() : 0) + work_.sharing_latency_cycles +
-               o.stores_after;
-    else
-      cycles = steps_ * step() + o.stores_after;
-    all += o.times * cycles;
-  }
-  return all;
-}
+}  // namespace
 
-CoreTime::Once CoreTime::once(const Wave& w, double block_launch_cycles, double times, Rounds& rounds,
-                              std::size_t since) const {
-  const double uneven = unevenness(w.blocks);
-  const double load = load_.longest(uneven), compute = compute_.longest(uneven), store = store_.longest(uneven);
-  // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
-  // dependent results, and waits for what it reads itself.
-  const double copy = load + staged_wait_cycles_;
-  const double use = std::max(compute, work_.compute_latency_cycles) + direct_wait_cycles_;
-  const double alone = copy + use;
-  // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
-  // used and its copy is there, which began as many steps before as there are copies under way besides the step in
-  // use.
-  const double next = stages_ == 1 ? alone : std::max({alone / stages_, use, copy / (stages_ - 1)});
-  // All steps under way, of all blocks and stages of their ring buffers, share the core's resources and queue for each
-  // of them. One block's steps are used one after the other. Stores overlap the next wave's work; after the last wave
-  // there is none.
-  const double core = step_.longest(uneven);
-  const Phase::Stations stations = step_.stations(uneven);
-  const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
-  const Shared& beside = w.last ? reads_ : everything_;
-  static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
-  Demand demand{};
-  std::size_t resources = 0;
-  for (const double cycles : stations) demand[resources++] = cycles;
-  for (const double cycles : beside) demand[resources++] = cycles * w.share;
-  demand[resources++] = w.last ? 0 : store / steps_;
-  // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
-  // behind all others.
-  const double apart = work_.cached || work_.reads_kept ? 1 : warps_;
-  for (std::size_t r = 0; r < resources; ++r) demand[r] /= apart;
-  const auto round = [&](double alone_cycles, int stages) {
+// By lane: what tells networks of one stage from each other.
+struct CoreTime::Asked {
+  Lanes uneven, share, last, kind, launch_cycles;
+
+  bool same(std::size_t l, double u, double s, bool is_last, StepKind k, double launch) const {
+    return uneven.of[l] == u && share.of[l] == s && last.of[l] == (is_last ? 1 : 0) && kind.of[l] == k &&
+           launch_cycles.of[l] == launch;
+  }
+};
+
+// By lane, beside the network: cycles that the core is busy with a step, that a round takes for which nothing else is
+// there, of a step's use, and of stores.
+struct CoreTime::Steps {
+  Lanes core, alone, use, store;
+};
+
+TILESCOPE_VECTORS
+void CoreTime::lay_out(const Asked& asked, NetworkLanes& networks, Steps& out) const {
+  // By value, so that the compiler knows that no lane changes them.
+  const Phase load = load_, compute = compute_, step = step_, store = store_;
+  const double stages = stages_, steps = steps_, apart = apart_, staged_wait = staged_wait_cycles_,
+               direct_wait = direct_wait_cycles_, first_wait = first_wait_cycles_,
+               compute_latency = compute_latency_cycles_, sharing_latency = sharing_latency_cycles_;
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    const double uneven = asked.uneven.of[l];
+    // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
+    // dependent results, and waits for what it reads itself.
+    const double copy = load.longest(uneven) + staged_wait;
+    const double use = std::max(compute.longest(uneven), compute_latency) + direct_wait;
+    const double alone = copy + use;
+    // From the first step on a step ends when the one before is used and its copy is there, which began as many steps
+    // before as there are copies under way besides the step in use.
+    const double piped = std::max(std::max(alone / stages, use), copy / (stages - 1));
+    const double next = stages == 1 ? alone : piped;
+    const double any = (asked.launch_cycles.of[l] + alone + (steps - 1) * next + sharing_latency) / steps;
+    const double kind = asked.kind.of[l];
+    const double cycles = kind == kFirstStep ? alone + first_wait : stages * (kind == kFurtherStep ? next : any);
     // Alone, it is at several resources at a time: its phases take as long as the busiest one in each.
-    const double waiting = std::max(0.0, alone_cycles - core);
-    const double together = (visits - core) / apart;
-    const int customers = static_cast<int>(w.blocks * apart) * stages;
-    const double all_alone = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps_;
-    rounds.least.push_back(std::max(customers * core / apart, all_alone));
-    return rounds.networks.ask(rounds.networks.add(demand, waiting - together, since), customers);
-  };
-  const auto step = [&](double alone_cycles) { return round(stages_ * alone_cycles, stages_); };
-  Once out{.times = times, .use = use};
-  double longest_store = store;
-  for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
-  out.stores_after = w.last ? w.blocks * longest_store : 0;
-  // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
-  // are not, so that others use what they leave idle meanwhile: others have what they need beside threads that share.
-  if (w.first) {
-    out.first = round(alone + first_wait_cycles_, 1);
-    if (steps_ > 1) out.step = step(next);
-  } else {
-    out.step = step((block_launch_cycles + alone + (steps_ - 1) * next + work_.sharing_latency_cycles) / steps_);
+    const double core = step.longest(uneven);
+    const Phase::Stations stations = step.stations(uneven);
+    const double visits = stations[0] + stations[1] + stations[2] + stations[3];
+    const double waiting = std::max(0.0, cycles - core);
+    networks.waiting.of[l] = waiting - (visits - core) / apart;
+    // All steps under way, of all blocks and stages of their ring buffers, share the core's resources and queue for
+    // each of them. One block's steps are used one after the other.
+    for (std::size_t r = 0; r < kCoreStations; ++r) networks.demand[r].of[l] = stations[r] / apart;
+    out.core.of[l] = core;
+    // The block ends with its last warp, which began behind all others.
+    out.alone.of[l] = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps;
+    out.use.of[l] = use;
+    out.store.of[l] = store.longest(uneven);
   }
-  return out;
+  static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
+  std::size_t r = kCoreStations;
+  for (std::size_t d = 0; d < everything_.size(); ++d, ++r) {
+    const double everything = everything_[d], reads = reads_[d];
+    for (std::size_t l = 0; l < kLanes; ++l)
+      networks.demand[r].of[l] = (asked.last.of[l] != 0 ? reads : everything) * asked.share.of[l] / apart;
+  }
+  // Stores overlap the next wave's work; after the last wave there is none.
+  for (std::size_t l = 0; l < kLanes; ++l)
+    networks.demand[r].of[l] = (asked.last.of[l] != 0 ? 0 : out.store.of[l] / steps) / apart;
 }
 
-double CoreTime::unevenness(double blocks) const {
-  const double warps = warps_ * blocks;
-  return std::ceil(warps / partitions_) * partitions_ / warps;
+CoreTime::Turns CoreTime::plan(std::span<const Wave> waves, Networks& networks) const {
+  Turns turns;
+  boost::container::small_vector<Asked, 2, std::allocator<Asked>> asked;
+  std::size_t count = 0;
+  Lanes uneven;
+  // The place of what is asked so, which an earlier wave may have asked.
+  const auto ask = [&](std::size_t wave, StepKind kind, bool last, double launch_cycles) {
+    const double u = uneven.of[wave % kLanes], share = waves[wave].share;
+    for (std::size_t known = 0; known < count; ++known)
+      if (asked[known / kLanes].same(known % kLanes, u, share, last, kind, launch_cycles)) return known;
+    const std::size_t v = count / kLanes, l = count % kLanes;
+    if (l == 0) asked.emplace_back();
+    Asked& a = asked[v];
+    a.uneven.of[l] = u, a.share.of[l] = share, a.last.of[l] = last, a.kind.of[l] = kind;
+    a.launch_cycles.of[l] = launch_cycles;
+    return count++;
+  };
+  const auto add = [&](std::size_t wave, bool first, bool last, double launch_cycles, double times) {
+    Turn turn;
+    turn.wave = wave, turn.last = last, turn.times = times;
+    if (first) {
+      turn.first = {ask(wave, kFirstStep, last, 0), 0};
+      if (steps_ > 1) turn.step = {ask(wave, kFurtherStep, last, 0), 0};
+    } else {
+      turn.step = {ask(wave, kAnyStep, last, launch_cycles), 0};
+    }
+    turns.push_back(turn);
+  };
+  for (std::size_t w = 0; w < waves.size(); ++w) {
+    if (w % kLanes == 0) {
+      Lanes blocks = {};
+      for (std::size_t l = 0; l < kLanes && w + l < waves.size(); ++l) blocks.of[l] = waves[w + l].blocks;
+      unevenness(blocks, warps_, partitions_, uneven);
+    }
+    add(w, waves[w].first, waves[w].last && repeats_ == 1, block_launch_cycles_, 1);
+    if (repeats_ > 2) add(w, false, false, 0, repeats_ - 2);
+    if (repeats_ > 1) add(w, false, waves[w].last, 0, 1);
+  }
+
+  const std::size_t begin = networks.add_vectors(asked.size());
+  boost::container::small_vector<Steps, 2, std::allocator<Steps>> steps(asked.size(), boost::container::default_init);
+  for (std::size_t v = 0; v < asked.size(); ++v) lay_out(asked[v], networks.vector(begin / kLanes + v), steps[v]);
+  for (Turn& turn : turns) {
+    const Wave& wave = waves[turn.wave];
+    const auto customers = static_cast<int>(wave.blocks * apart_);
+    const auto finish = [&](Round& round, int of_a_block) {
+      const Steps& s = steps[round.question / kLanes];
+      const std::size_t l = round.question % kLanes;
+      turn.use = s.use.of[l];
+      round.least = std::max(customers * of_a_block * s.core.of[l] / apart_, s.alone.of[l]);
+      if (turn.last) {
+        double longest = s.store.of[l];
+        for (const double cycles : writes_) longest = std::max(longest, steps_ * wave.share * cycles);
+        turn.stores_after = wave.blocks * longest;
+      }
+      round.question = networks.ask(begin + round.question, customers * of_a_block);
+    };
+    if (turn.first) finish(*turn.first, 1);
+    if (turn.step) finish(*turn.step, static_cast<int>(stages_));
+  }
+  return turns;
+}
+
+double CoreTime::cycles_of(const Turn& turn, const Networks& networks) const {
+  const auto cycles = [&](const Round& r) { return std::max(networks.cycles(r.question), r.least); };
+  const double step = turn.step ? std::max(cycles(*turn.step) / stages_, turn.use) : 0;
+  if (!turn.first) return steps_ * step + turn.stores_after;
+  return cycles(*turn.first) + (turn.step ? (steps_ - 1) * step : 0) + sharing_latency_cycles_ + turn.stores_after;
+}
+
+void CoreTime::add_cycles(const Turns& turns, const Networks& networks, std::span<double> cycles) const {
+  for (std::size_t t = 0; t < turns.size();) {
+    double all = 0;
+    const std::size_t wave = turns[t].wave;
+    for (; t < turns.size() && turns[t].wave == wave; ++t) all += turns[t].times * cycles_of(turns[t], networks);
+    cycles[wave] += all;
+  }
 }
 
 }  // namespace tilescope::model

@@ -228,15 +228,6 @@ double cycles_of(const Waves& waves, std::span<const double> cycles) {
   return all;
 }
 
-// Adds what each wave takes of one stage.
-void add_cycles(const CoreTime& core, const WaveList& waves, std::span<double> cycles) {
-  CoreTime::Rounds rounds;
-  boost::container::small_vector<CoreTime::Planned, 24> planned;
-  for (const Wave& w : waves) planned.push_back(core.plan(w, rounds, 0));
-  rounds.networks.solve();
-  for (std::size_t w = 0; w < waves.size(); ++w) cycles[w] += core.cycles_of(planned[w], rounds);
-}
-
 }  // namespace
 
 double KernelTime::elapsed_us() const {
@@ -253,7 +244,12 @@ double KernelTime::elapsed_us() const {
   }
   if (m_.block_interval_us > 0) list.push_back({1, 1 / cores, true, true});
   boost::container::small_vector<double, 24> cycles(list.size(), 0.0);
-  for (const StageCosts& s : stages_) add_cycles(*s.core, list, {cycles.data(), cycles.size()});
+  for (const StageCosts& s : stages_) {
+    Networks networks;
+    const CoreTime::Turns turns = s.core->plan({list.data(), list.size()}, networks);
+    networks.solve();
+    s.core->add_cycles(turns, networks, {cycles.data(), cycles.size()});
+  }
   double least = std::numeric_limits<double>::infinity();
   for (const Waves& w : residencies) least = std::min(least, model::cycles_of(w, {cycles.data(), cycles.size()}));
   const double us_per_cycle = 1e6 / m_.clock_hz;

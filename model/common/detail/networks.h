@@ -8,24 +8,44 @@
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
+#include <memory>
 
 namespace tilescope::model {
 
-inline constexpr std::size_t kMaxResources = 10;
-// Cycles that a customer needs each resource in a step.
-using Demand = std::array<double, kMaxResources>;
+// Networks are solved side by side, in the lanes of vectors: one number of each.
+inline constexpr std::size_t kLanes = 16;
+struct alignas(64) Lanes {
+  double of[kLanes];
+};
 
-// Networks and questions to them, which are answered together: the networks in the lanes of vectors, all questions to
-// one of them by one analysis. Answers do not depend on what else is asked, to the last bit, on any machine.
+// Loops over lanes, of the function that stands behind it, become the vectors of the machine at hand. A file that has
+// some is compiled with -ffp-contract=off, so that vectors of any width compute alike.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define TILESCOPE_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TILESCOPE_VECTORS
+#endif
+
+inline constexpr std::size_t kMaxResources = 10;
+
+// The networks of one vector. Lanes of none are 0.
+struct NetworkLanes {
+  std::array<Lanes, kMaxResources> demand;  // cycles that a customer needs each resource in a step
+  Lanes waiting;  // cycles between: less than none where customers are at several resources at a time
+};
+
+// Networks and questions to them, all to one network answered by one analysis. Answers do not depend on what else is
+// asked, to the last bit, on any machine.
 class Networks {
  public:
-  // A network, whose customers wait for `waiting` cycles in a step: less than none where they are at several resources
-  // at a time. Its place among the networks: that of an equal one where there is one from the place `since` on.
-  std::size_t add(const Demand& demand, double waiting, std::size_t since);
-  std::size_t size() const { return networks_.size(); }
-  // How long a step of all of so many customers takes. Its place among the questions.
-  std::size_t ask(std::size_t network, int customers);
+  // Room for so many more networks than there are, all 0, and the place of their first one: the place of one in lane l
+  // of the vector v is kLanes * v + l.
+  std::size_t add_vectors(std::size_t count);
+  NetworkLanes& vector(std::size_t v) { return vectors_[v].networks; }
+  std::size_t vectors() const { return vectors_.size(); }
 
+  // How long a step of all of so many customers of a network takes. Its place among the questions.
+  std::size_t ask(std::size_t network, int customers);
   // Answers all questions. Throws std::bad_alloc.
   void solve();
   // Cycles; 0 of no customers, and where these wait for so much less than nothing that none are left.
@@ -34,22 +54,17 @@ class Networks {
   void clear();
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
-  struct Network {
-    Demand demand{};
-    double waiting = 0;
-    int most = 0;                  // customers that it is asked about
-    std::size_t question = kNone;  // the last one
+  struct Vector {
+    NetworkLanes networks;
+    int most = 0;  // customers that any of them is asked about
   };
   struct Question {
+    std::size_t network = 0;
     int customers = 0;
-    std::size_t before = kNone;  // of the same network
     double cycles = 0;
   };
-
-  void solve_together(const std::size_t* networks, std::size_t count);
-
-  boost::container::small_vector<Network, 16> networks_;
+  // The standard allocator aligns what needs it.
+  boost::container::small_vector<Vector, 2, std::allocator<Vector>> vectors_;
   boost::container::small_vector<Question, 32> questions_;
 };
 

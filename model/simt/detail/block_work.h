@@ -3,6 +3,7 @@
 // What one block asks of the resources of its core: instructions, scratchpad passes and cache passes, for one reduction
 // step and for the stores at its end.
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -43,13 +44,13 @@ class Phase {
 
   // Of each station, where the busiest partition has `uneven` times its share of the warps.
   using Stations = std::array<double, kCoreStations>;
-  Stations stations(double uneven) const;
+  Stations stations(double uneven) const { return {even_[0] * uneven, even_[1], even_[2], even_[3]}; }
   // Of the resource that is busy longest, pipes of accesses among them.
-  double longest(double uneven) const;
+  double longest(double uneven) const { return std::max(even_[0] * uneven, others_); }
 
  private:
   Stations even_{};
-  double accesses_ = 0;  // the busiest pipe of these
+  double others_ = 0;  // the busiest of all but the first station, and of the pipes of accesses
 };
 
 // The work of one block, split where a block has to wait for itself.
