@@ -19,7 +19,7 @@ template <std::size_t kResources>
     const double customers = n + 1;
     Lanes& out = cycles[n];
     for (std::size_t l = 0; l < kLanes; ++l) {
-        std::array<double, kResources> residence;
+      std::array<double, kResources> residence;
       double cycle = waiting.of[l];
 #pragma GCC unroll 10
       for (std::size_t r = 0; r < kResources; ++r) {
@@ -37,7 +37,7 @@ template <std::size_t kResources>
 
 TILESCOPE_VECTORS
 void analyse(std::size_t resources, const Lanes* __restrict demand, const Lanes& waiting, int most,
-                                           Lanes* __restrict cycles) {
+             Lanes* __restrict cycles) {
   static_assert(kMaxResources == 10);
   switch (resources) {
     case 0:
@@ -73,19 +73,22 @@ bool any(const Lanes& lanes) {
 
 std::size_t Networks::add_vectors(std::size_t count) {
   const std::size_t first = vectors_.size() * kLanes;
-  vectors_.resize(vectors_.size() + count);
+  vectors_.resize(vectors_.size() + count, boost::container::default_init);
+  most_.resize(vectors_.size(), 0);
   return first;
 }
 
 std::size_t Networks::ask(std::size_t network, int customers) {
-  int& most = vectors_[network / kLanes].most;
+  int& most = most_[network / kLanes];
   most = std::max(most, customers);
-  questions_.push_back({network, customers});
+  Question& question = questions_.emplace_back();
+  question.network = network, question.customers = customers;
   return questions_.size() - 1;
 }
 
 void Networks::clear() {
   vectors_.clear();
+  most_.clear();
   questions_.clear();
 }
 
@@ -94,18 +97,18 @@ void Networks::solve() {
   boost::container::small_vector<Lanes, 48, std::allocator<Lanes>> cycles;
   boost::container::small_vector<std::size_t, 4> first;
   std::size_t all = 0;
-  for (const Vector& v : vectors_) {
+  for (const int most : most_) {
     first.push_back(all);
-    all += static_cast<std::size_t>(v.most);
+    all += static_cast<std::size_t>(most);
   }
   cycles.resize(all, boost::container::default_init);
   for (std::size_t v = 0; v < vectors_.size(); ++v) {
     // Resources that are asked for nothing delay no customer.
     std::array<Lanes, kMaxResources> demand;
     std::size_t resources = 0;
-    for (const Lanes& of : vectors_[v].networks.demand)
+    for (const Lanes& of : vectors_[v].demand)
       if (any(of)) demand[resources++] = of;
-    analyse(resources, demand.data(), vectors_[v].networks.waiting, vectors_[v].most, cycles.data() + first[v]);
+    analyse(resources, demand.data(), vectors_[v].waiting, most_[v], cycles.data() + first[v]);
   }
   for (Question& q : questions_)
     if (q.customers > 0)

@@ -196,6 +196,7 @@ void CoreTime::lay_out(const Asked& asked, NetworkLanes& networks, Steps& out) c
   // Stores overlap the next wave's work; after the last wave there is none.
   for (std::size_t l = 0; l < kLanes; ++l)
     networks.demand[r].of[l] = (asked.last.of[l] != 0 ? 0 : out.store.of[l] / steps) / apart;
+  while (++r < kMaxResources) networks.demand[r] = {};
 }
 
 CoreTime::Turns CoreTime::plan(std::span<const Wave> waves, Networks& networks) const {
@@ -216,15 +217,14 @@ CoreTime::Turns CoreTime::plan(std::span<const Wave> waves, Networks& networks) 
     return count++;
   };
   const auto add = [&](std::size_t wave, bool first, bool last, double launch_cycles, double times) {
-    Turn turn;
+    Turn& turn = turns.emplace_back();
     turn.wave = wave, turn.last = last, turn.times = times;
     if (first) {
-      turn.first = {ask(wave, kFirstStep, last, 0), 0};
-      if (steps_ > 1) turn.step = {ask(wave, kFurtherStep, last, 0), 0};
+      turn.first.emplace().question = ask(wave, kFirstStep, last, 0);
+      if (steps_ > 1) turn.step.emplace().question = ask(wave, kFurtherStep, last, 0);
     } else {
-      turn.step = {ask(wave, kAnyStep, last, launch_cycles), 0};
+      turn.step.emplace().question = ask(wave, kAnyStep, last, launch_cycles);
     }
-    turns.push_back(turn);
   };
   for (std::size_t w = 0; w < waves.size(); ++w) {
     if (w % kLanes == 0) {

@@ -115,11 +115,7 @@ std::optional<double> time_unless_bound(double limit_us, const Counts& counts, s
   const KernelTime kernel({&counts, 1}, m, {&costs, 1}, registers);
   if (!kernel.possible()) return std::numeric_limits<double>::infinity();
   if (kernel.least_us() >= limit_us) return std::nullopt;
-  Estimate s;
-  s.terms.resize(m.terms.size());
-  add(s, kernel.first());
-  if (const auto second = kernel.second()) add(s, *second);
-  return s.total_us;
+  return kernel.total_us();
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {

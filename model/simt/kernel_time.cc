@@ -201,13 +201,17 @@ Waves waves_of(double blocks, double per_core, double cores, WaveList& list) {
   const double last = std::ceil(rest / cores);
   Waves out;
   out.count = full + (last > 0 ? 1 : 0);
+  const auto push = [&](double blocks_of_a_core, double share, bool is_first, bool is_last) {
+    Wave& w = list.emplace_back();  // written where it stays, as it is read in vectors
+    w.blocks = blocks_of_a_core, w.share = share, w.first = is_first, w.last = is_last;
+  };
   const auto add = [&](bool is_first, bool is_last) {
     Waves::Range range{list.size(), 0};
-    if (!is_last || last == 0) list.push_back({per_core, 1, is_first, is_last});
+    if (!is_last || last == 0) push(per_core, 1, is_first, is_last);
     // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
     // what CoreTime sees of the overlap between blocks is that of one core alone.
     if (is_last && last > 0)
-      for (double n = last; n == last || n <= per_core; n *= 2) list.push_back({n, rest / (n * cores), is_first, true});
+      for (double n = last; n == last || n <= per_core; n *= 2) push(n, rest / (n * cores), is_first, true);
     range.end = list.size();
     return range;
   };
@@ -259,13 +263,14 @@ double KernelTime::elapsed_us() const {
   return least * us_per_cycle;
 }
 
-double KernelTime::least_us() const {
-  Estimate least;
-  least.terms.resize(first_.busy_us.size() + 2);
-  add(least, first_);
-  if (const auto after = second()) add(least, *after);
-  return least.total_us;
+double KernelTime::with_second(double first_us) const {
+  const std::optional<Part> after = second();
+  return after ? first_us + model::total_us(*after) : first_us;
 }
+
+double KernelTime::least_us() const { return with_second(model::total_us(first_)); }
+
+double KernelTime::total_us() const { return with_second(model::total_us(first())); }
 
 Part KernelTime::first() const {
   Part kernel = first_;

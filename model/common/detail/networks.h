@@ -28,7 +28,7 @@ struct alignas(64) Lanes {
 
 inline constexpr std::size_t kMaxResources = 10;
 
-// The networks of one vector. Lanes of none are 0.
+// The networks of one vector.
 struct NetworkLanes {
   std::array<Lanes, kMaxResources> demand;  // cycles that a customer needs each resource in a step
   Lanes waiting;  // cycles between: less than none where customers are at several resources at a time
@@ -38,10 +38,10 @@ struct NetworkLanes {
 // asked, to the last bit, on any machine.
 class Networks {
  public:
-  // Room for so many more networks than there are, all 0, and the place of their first one: the place of one in lane l
-  // of the vector v is kLanes * v + l.
+  // Adds so many vectors, which are to be written whole, and returns the place of the first one's first network. The
+  // place of one in lane l of the vector v is kLanes * v + l.
   std::size_t add_vectors(std::size_t count);
-  NetworkLanes& vector(std::size_t v) { return vectors_[v].networks; }
+  NetworkLanes& vector(std::size_t v) { return vectors_[v]; }
   std::size_t vectors() const { return vectors_.size(); }
 
   // How long a step of all of so many customers of a network takes. Its place among the questions.
@@ -54,17 +54,14 @@ class Networks {
   void clear();
 
  private:
-  struct Vector {
-    NetworkLanes networks;
-    int most = 0;  // customers that any of them is asked about
-  };
   struct Question {
     std::size_t network = 0;
     int customers = 0;
     double cycles = 0;
   };
   // The standard allocator aligns what needs it.
-  boost::container::small_vector<Vector, 2, std::allocator<Vector>> vectors_;
+  boost::container::small_vector<NetworkLanes, 2, std::allocator<NetworkLanes>> vectors_;
+  boost::container::small_vector<int, 2> most_;  // customers that any network of each vector is asked about
   boost::container::small_vector<Question, 32> questions_;
 };
 

@@ -14,8 +14,11 @@ struct Part {
   double launch_us = 0;
 };
 
-// Adds a part's terms and time to an estimate, whose terms are those that overlap, then latency and launch. The part
-// takes no less than the busiest of its terms; in what it takes beyond that everything waits (latency).
+// A part takes no less than the busiest of its terms, behind its launch. Microseconds.
+double total_us(const Part& part);
+
+// Adds a part's terms and time to an estimate, whose terms are those that overlap, then latency and launch. In what the
+// part takes beyond the busiest of its terms everything waits (latency).
 void add(Estimate& e, const Part& part);
 
 }  // namespace tilescope::model

@@ -67,12 +67,15 @@ class KernelTime {
 
   // No less than that: the busiest resource, and launches.
   double least_us() const;
+  // Of both kernels, microseconds.
+  double total_us() const;
   // The kernel, and the second one where its reduction is split.
   Part first() const;
   std::optional<Part> second() const;
 
  private:
   double elapsed_us() const;
+  double with_second(double first_us) const;
 
   const Machine& m_;
   std::span<StageCosts> stages_;
