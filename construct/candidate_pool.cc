@@ -156,7 +156,7 @@ CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::Arch
 
 bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral,
                           const Restrictions& given) const {
-  return stage_ == one_stage && same(given_, given) && geometry_ == neutral;
+  return stage_ == one_stage && same(given_, given) && is_of_geometry(neutral);
 }
 
 LayoutRules CandidatePool::rules(bool pads, std::int64_t cores) {

@@ -115,4 +115,8 @@ CandidatePool& CandidatePools::of(const expr::Expression& one_stage, const arch:
   return *pools_.front();
 }
 
+void CandidatePools::drop(const arch::ArchSpec& a) {
+  pools_.remove_if([chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of_geometry(chip); });
+}
+
 }  // namespace tilescope::construct

@@ -32,6 +32,9 @@ class CandidatePools {
   // Valid until the next call.
   CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
+  // Lets go of the pools that chips of this one's geometry share.
+  void drop(const arch::ArchSpec& a);
+
   // Pools that were made, those that were made again after they had gone among them.
   std::uint64_t made() const { return made_; }
 

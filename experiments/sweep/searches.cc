@@ -35,7 +35,10 @@ std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Rest
 
 void SweepSearches::expect(std::size_t search, std::size_t workload) {
   std::shared_ptr<Found>& found = found_[{search, workload}];
-  if (found == nullptr) found = std::make_shared<Found>();
+  if (found == nullptr) {
+    found = std::make_shared<Found>();
+    ++pools_[workload]->to_ask[searches_[search].pool];
+  }
   ++found->expected;
 }
 
@@ -58,6 +61,7 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
     auto programs =
         std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
     if (!shared.asked.insert(s.pool).second) made_again_ += shared.pools.made() - made;
+    if (--shared.to_ask[s.pool] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }

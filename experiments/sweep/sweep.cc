@@ -24,6 +24,7 @@
 #include "experiments/simulate/simulated_programs.h"
 #include "experiments/store/writer.h"
 #include "experiments/sweep/detail/plan.h"
+#include "experiments/sweep/detail/runs.h"
 #include "experiments/sweep/detail/searches.h"
 #include "experiments/sweep/detail/spec.h"
 #include "experiments/sweep/detail/task.h"
@@ -37,8 +38,7 @@ using base::Diagnostics;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
-constexpr std::size_t kShown = 10;      // best points of a summary
-constexpr std::size_t kMaxKept = 4096;  // searches whose programs wait for other points, where there are few operators
+constexpr std::size_t kShown = 10;  // best points of a summary
 
 double process_cpu_seconds() {
   timespec t{};
@@ -241,30 +241,24 @@ class Runner {
 
   void work(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
     std::vector<Unit> predicted, simulated;
-    for (const Unit& u : in_order(units)) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
-    parallel_for(predicted.size(), jobs, [&] {
+    for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
+    const std::vector<std::vector<Unit>> runs = in_runs(predicted, tasks_);
+    parallel_for(runs.size(), jobs, [&] {
       return [&](std::size_t i) {
-        if (stopped()) return;
-        double construct_cpu_us = 0;
-        const MadeRow made = make(predicted[i], construct_cpu_us);
-        keep(predicted[i], made, construct_cpu_us);
+        for (const Unit& u : runs[i]) {
+          if (stopped()) return;
+          double construct_cpu_us = 0;
+          const MadeRow made = make(u, construct_cpu_us);
+          keep(u, made, construct_cpu_us);
+        }
       };
     });
     if (simulated.empty() || stopped()) return;
     commit();  // the first simulation may take minutes
-    simulate(simulated, jobs, stopped);
-  }
-
-  // Point by point, of as few operators at a time that the programs which points keep for each other are bounded, chips
-  // that share their programs one after the other, so that few chips' programs are at hand at a time.
-  std::vector<Unit> in_order(std::vector<Unit> units) const {
-    const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.all().size()));
-    const auto place = [&](const Unit& u) {
-      const Task& t = tasks_[u.task];
-      return std::pair(u.workload / at_a_time, t.search ? tasks_.searches().pool_of(*t.search) : 0);
-    };
-    std::stable_sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) { return place(a) < place(b); });
-    return units;
+    std::vector<Unit> in_order;
+    for (const std::vector<Unit>& run : in_runs(simulated, tasks_))
+      in_order.insert(in_order.end(), run.begin(), run.end());
+    simulate(in_order, jobs, stopped);
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {

@@ -69,7 +69,8 @@ class SweepSearches {
     explicit Pools(std::size_t max_bytes) : pools(max_bytes) {}
     std::mutex one_at_a_time;
     construct::CandidatePools pools;
-    std::set<std::size_t> asked;  // by number
+    std::set<std::size_t> asked;                // by number
+    std::map<std::size_t, std::size_t> to_ask;  // searches, by the same number
   };
 
   const std::vector<SweepWorkload>& workloads_;
