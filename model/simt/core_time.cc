@@ -80,17 +80,15 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
       compute_(work.compute, m),
       step_(work.load + work.compute, m),
       store_(work.store, m),
-      partitions_(static_cast<double>(m.partitions)),
       stages_(static_cast<double>(c.stages_held)),
       steps_(static_cast<double>(c.steps)),
-      repeats_(static_cast<double>(c.repeats)),
-      warps_(static_cast<double>(c.warps)),
       compute_latency_cycles_(work.compute_latency_cycles),
       sharing_latency_cycles_(work.sharing_latency_cycles) {
   // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
   // behind all others.
-  if (!work.cached && !work.reads_kept) apart_ = warps_;
-  if (c.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
+  const auto warps = static_cast<double>(c.warps);
+  if (!work.cached && !work.reads_kept) apart_ = warps;
+  if (c.first) block_launch_cycles_ = m.block_launch_cycles + (warps - 1) * m.warp_launch_cycles;
   const Waits waits = waits_of_a_step(c, traffic, m);
   staged_wait_cycles_ = waits.staged;
   direct_wait_cycles_ = waits.direct;
@@ -99,8 +97,8 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
   reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
   writes.dram.read = writes.crossing_bytes = 0;
   for (std::size_t d = 0; d < m.device_caches.size(); ++d) reads.caches[d].written = writes.caches[d].read = 0;
-  const double share_cycles =
-      static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(c.blocks));
+  const double share_cycles = static_cast<double>(m.cores) * m.clock_hz * 1e-6 /
+                              (steps_ * static_cast<double>(c.repeats) * static_cast<double>(c.blocks));
   const auto shared = [&](const DeviceTraffic& t) {
     Shared cycles;
     for (std::size_t d = 0; d < m.device_caches.size(); ++d)
@@ -115,13 +113,11 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
 
 namespace {
 
-// What a network is asked about. A step of the first wave's blocks: their pipelines fill all at once with the first
-// one, of which nothing is hidden. Later blocks start after their predecessors' ends, which are not at one time, so
-// that others use what they leave idle meanwhile: all their steps are alike, and have what others need beside threads
-// that share.
-// A number, as lanes are.
-using StepKind = double;
-constexpr StepKind kFirstStep = 0, kFurtherStep = 1, kAnyStep = 2;
+// Which steps of a wave's blocks a network is asked about. In the kernel's first wave pipelines fill all at once with
+// the first step, of which nothing is hidden. Later blocks start after their predecessors' ends, which are not at one
+// time, so that others use what they leave idle meanwhile, but for what threads that share have to wait for: all their
+// steps are alike.
+constexpr double kFirstStep = 0, kFurtherStep = 1, kAnyStep = 2;
 
 // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
 TILESCOPE_VECTORS
@@ -134,28 +130,12 @@ void unevenness(const Lanes& blocks, double warps_of_a_block, double partitions,
 
 }  // namespace
 
-// By lane: what tells networks of one stage from each other.
-struct CoreTime::Asked {
-  Lanes uneven, share, last, kind, launch_cycles;
-
-  bool same(std::size_t l, double u, double s, bool is_last, StepKind k, double launch) const {
-    return uneven.of[l] == u && share.of[l] == s && last.of[l] == (is_last ? 1 : 0) && kind.of[l] == k &&
-           launch_cycles.of[l] == launch;
-  }
-};
-
-// By lane, beside the network: cycles that the core is busy with a step, that a round takes for which nothing else is
-// there, of a step's use, and of stores.
-struct CoreTime::Steps {
-  Lanes core, alone, use, store;
-};
-
 TILESCOPE_VECTORS
-void CoreTime::lay_out(const Asked& asked, NetworkLanes& networks, Steps& out) const {
+void CoreTime::lay_out(const Rounds::Asked& asked, NetworkLanes& networks, Steps& out) const {
   // By value, so that the compiler knows that no lane changes them.
   const Phase load = load_, compute = compute_, step = step_, store = store_;
-  const double stages = stages_, steps = steps_, apart = apart_, staged_wait = staged_wait_cycles_,
-               direct_wait = direct_wait_cycles_, first_wait = first_wait_cycles_,
+  const double stages = stages_, steps = steps_, apart = apart_, launch = block_launch_cycles_,
+               staged_wait = staged_wait_cycles_, direct_wait = direct_wait_cycles_, first_wait = first_wait_cycles_,
                compute_latency = compute_latency_cycles_, sharing_latency = sharing_latency_cycles_;
   for (std::size_t l = 0; l < kLanes; ++l) {
     const double uneven = asked.uneven.of[l];
@@ -168,9 +148,9 @@ void CoreTime::lay_out(const Asked& asked, NetworkLanes& networks, Steps& out) c
     // before as there are copies under way besides the step in use.
     const double piped = std::max(std::max(alone / stages, use), copy / (stages - 1));
     const double next = stages == 1 ? alone : piped;
-    const double any = (asked.launch_cycles.of[l] + alone + (steps - 1) * next + sharing_latency) / steps;
-    const double kind = asked.kind.of[l];
-    const double cycles = kind == kFirstStep ? alone + first_wait : stages * (kind == kFurtherStep ? next : any);
+    const double any = (asked.launched.of[l] * launch + alone + (steps - 1) * next + sharing_latency) / steps;
+    const double of = asked.step.of[l];
+    const double cycles = of == kFirstStep ? alone + first_wait : stages * (of == kFurtherStep ? next : any);
     // Alone, it is at several resources at a time: its phases take as long as the busiest one in each.
     const double core = step.longest(uneven);
     const Phase::Stations stations = step.stations(uneven);
@@ -199,81 +179,89 @@ void CoreTime::lay_out(const Asked& asked, NetworkLanes& networks, Steps& out) c
   while (++r < kMaxResources) networks.demand[r] = {};
 }
 
-CoreTime::Turns CoreTime::plan(std::span<const Wave> waves, Networks& networks) const {
-  Turns turns;
-  boost::container::small_vector<Asked, 2, std::allocator<Asked>> asked;
+void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves, Rounds& out) {
   std::size_t count = 0;
   Lanes uneven;
-  // The place of what is asked so, which an earlier wave may have asked.
-  const auto ask = [&](std::size_t wave, StepKind kind, bool last, double launch_cycles) {
-    const double u = uneven.of[wave % kLanes], share = waves[wave].share;
-    for (std::size_t known = 0; known < count; ++known)
-      if (asked[known / kLanes].same(known % kLanes, u, share, last, kind, launch_cycles)) return known;
-    const std::size_t v = count / kLanes, l = count % kLanes;
-    if (l == 0) asked.emplace_back();
-    Asked& a = asked[v];
-    a.uneven.of[l] = u, a.share.of[l] = share, a.last.of[l] = last, a.kind.of[l] = kind;
-    a.launch_cycles.of[l] = launch_cycles;
+  // The lane of what is asked so, which an earlier wave may have asked.
+  const auto ask = [&](std::size_t wave, double step, bool last, bool launched) {
+    const double u = uneven.of[wave % kLanes], share = waves[wave].share, is_last = last, is_launched = launched;
+    for (std::size_t known = 0; known < count; ++known) {
+      const Rounds::Asked& a = out.asked[known / kLanes];
+      const std::size_t l = known % kLanes;
+      if (a.uneven.of[l] == u && a.share.of[l] == share && a.last.of[l] == is_last && a.step.of[l] == step &&
+          a.launched.of[l] == is_launched)
+        return known;
+    }
+    const std::size_t l = count % kLanes;
+    if (l == 0) out.asked.push_back({});
+    Rounds::Asked& a = out.asked.back();
+    a.uneven.of[l] = u, a.share.of[l] = share, a.last.of[l] = is_last, a.step.of[l] = step;
+    a.launched.of[l] = is_launched;
     return count++;
   };
-  const auto add = [&](std::size_t wave, bool first, bool last, double launch_cycles, double times) {
-    Turn& turn = turns.emplace_back();
+  const auto add = [&](std::size_t wave, bool first, bool last, bool launched, double times) {
+    Rounds::Turn& turn = out.turns.emplace_back();  // written where it stays: it is read soon
     turn.wave = wave, turn.last = last, turn.times = times;
-    if (first) {
-      turn.first.emplace().question = ask(wave, kFirstStep, last, 0);
-      if (steps_ > 1) turn.step.emplace().question = ask(wave, kFurtherStep, last, 0);
-    } else {
-      turn.step.emplace().question = ask(wave, kAnyStep, last, launch_cycles);
+    if (!first) {
+      turn.step = ask(wave, kAnyStep, last, launched);
+      return;
     }
+    turn.first = ask(wave, kFirstStep, last, false);
+    if (c.steps > 1) turn.step = ask(wave, kFurtherStep, last, false);
   };
   for (std::size_t w = 0; w < waves.size(); ++w) {
     if (w % kLanes == 0) {
       Lanes blocks = {};
       for (std::size_t l = 0; l < kLanes && w + l < waves.size(); ++l) blocks.of[l] = waves[w + l].blocks;
-      unevenness(blocks, warps_, partitions_, uneven);
+      unevenness(blocks, static_cast<double>(c.warps), partitions, uneven);
     }
-    add(w, waves[w].first, waves[w].last && repeats_ == 1, block_launch_cycles_, 1);
-    if (repeats_ > 2) add(w, false, false, 0, repeats_ - 2);
-    if (repeats_ > 1) add(w, false, waves[w].last, 0, 1);
+    add(w, waves[w].first, waves[w].last && c.repeats == 1, true, 1);
+    if (c.repeats > 2) add(w, false, false, false, static_cast<double>(c.repeats - 2));
+    if (c.repeats > 1) add(w, false, waves[w].last, false, 1);
   }
+}
 
-  const std::size_t begin = networks.add_vectors(asked.size());
-  boost::container::small_vector<Steps, 2, std::allocator<Steps>> steps(asked.size(), boost::container::default_init);
-  for (std::size_t v = 0; v < asked.size(); ++v) lay_out(asked[v], networks.vector(begin / kLanes + v), steps[v]);
-  for (Turn& turn : turns) {
+void CoreTime::ask(const Rounds& rounds, std::span<const Wave> waves, Networks& networks, Questions& out) const {
+  out.first = networks.questions();
+  const std::size_t begin = networks.add_vectors(rounds.asked.size());
+  out.steps.resize(rounds.asked.size(), boost::container::default_init);
+  for (std::size_t v = 0; v < rounds.asked.size(); ++v)
+    lay_out(rounds.asked[v], networks.vector(begin / kLanes + v), out.steps[v]);
+  for (const Rounds::Turn& turn : rounds.turns) {
+    const int blocks = customers(waves[turn.wave]);
+    if (turn.first) networks.ask(begin + *turn.first, blocks);
+    if (turn.step) networks.ask(begin + *turn.step, blocks * static_cast<int>(stages_));
+  }
+}
+
+void CoreTime::add_cycles(const Rounds& rounds, std::span<const Wave> waves, const Questions& questions,
+                          const Networks& networks, std::span<double> cycles) const {
+  std::size_t question = questions.first;
+  const auto stores_after = [&](const Wave& wave, double store) {
+    for (const double shared : writes_) store = std::max(store, steps_ * wave.share * shared);
+    return wave.blocks * store;
+  };
+  double all = 0;  // of a wave
+  for (std::size_t t = 0; t < rounds.turns.size(); ++t) {
+    const Rounds::Turn& turn = rounds.turns[t];
     const Wave& wave = waves[turn.wave];
-    const auto customers = static_cast<int>(wave.blocks * apart_);
-    const auto finish = [&](Round& round, int of_a_block) {
-      const Steps& s = steps[round.question / kLanes];
-      const std::size_t l = round.question % kLanes;
-      turn.use = s.use.of[l];
-      round.least = std::max(customers * of_a_block * s.core.of[l] / apart_, s.alone.of[l]);
-      if (turn.last) {
-        double longest = s.store.of[l];
-        for (const double cycles : writes_) longest = std::max(longest, steps_ * wave.share * cycles);
-        turn.stores_after = wave.blocks * longest;
-      }
-      round.question = networks.ask(begin + round.question, customers * of_a_block);
+    // Cycles of a round: no less than the busiest of the core's resources takes, and it takes alone.
+    const auto round = [&](std::size_t lane, int of_a_block) {
+      const Steps& s = questions.steps[lane / kLanes];
+      const double core = customers(wave) * of_a_block * s.core.of[lane % kLanes] / apart_;
+      return std::max(networks.cycles(question++), std::max(core, s.alone.of[lane % kLanes]));
     };
-    if (turn.first) finish(*turn.first, 1);
-    if (turn.step) finish(*turn.step, static_cast<int>(stages_));
-  }
-  return turns;
-}
-
-double CoreTime::cycles_of(const Turn& turn, const Networks& networks) const {
-  const auto cycles = [&](const Round& r) { return std::max(networks.cycles(r.question), r.least); };
-  const double step = turn.step ? std::max(cycles(*turn.step) / stages_, turn.use) : 0;
-  if (!turn.first) return steps_ * step + turn.stores_after;
-  return cycles(*turn.first) + (turn.step ? (steps_ - 1) * step : 0) + sharing_latency_cycles_ + turn.stores_after;
-}
-
-void CoreTime::add_cycles(const Turns& turns, const Networks& networks, std::span<double> cycles) const {
-  for (std::size_t t = 0; t < turns.size();) {
-    double all = 0;
-    const std::size_t wave = turns[t].wave;
-    for (; t < turns.size() && turns[t].wave == wave; ++t) all += turns[t].times * cycles_of(turns[t], networks);
-    cycles[wave] += all;
+    const std::size_t lane = turn.first ? *turn.first : *turn.step;
+    const Steps& s = questions.steps[lane / kLanes];
+    const double after = turn.last ? stores_after(wave, s.store.of[lane % kLanes]) : 0;
+    const double first = turn.first ? round(*turn.first, 1) : 0;
+    const double step =
+        turn.step ? std::max(round(*turn.step, static_cast<int>(stages_)) / stages_, s.use.of[lane % kLanes]) : 0;
+    all += turn.times * (turn.first ? first + (turn.step ? (steps_ - 1) * step : 0) + sharing_latency_cycles_ + after
+                                    : steps_ * step + after);
+    if (t + 1 < rounds.turns.size() && rounds.turns[t + 1].wave == turn.wave) continue;
+    cycles[turn.wave] += all;
+    all = 0;
   }
 }
 

@@ -31,22 +31,22 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   const auto blocks = static_cast<double>(s.blocks);
   const auto sector = static_cast<double>(m.sector_bytes);
   const double useful =
-      sum(stages, [](const StageCosts& c) { return useful_cache_bytes(c.traffic, c.counts->flows.size()); });
-  const double cores = sum(stages, [](const StageCosts& c) { return c.traffic.cores.bytes(); });
-  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram_bytes(); });
+      sum(stages, [](const StageCosts& c) { return useful_cache_bytes(*c.traffic, c.counts->flows.size()); });
+  const double cores = sum(stages, [](const StageCosts& c) { return c.traffic->cores.bytes(); });
+  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic->dram_bytes(); });
   s.core_sectors = cores / sector;
   // Outermost first, as terms are innermost first.
   LevelUse* level = s.levels.begin();
   set(*level++, dram, dram, sector, s.terms[kCoreTerms + m.device_caches.size()].time_us);
   for (std::size_t c = m.device_caches.size(); c-- > 0;) {
-    const double bytes = sum(stages, [c](const StageCosts& of) { return of.traffic.caches[c].bytes(); });
+    const double bytes = sum(stages, [c](const StageCosts& of) { return of.traffic->caches[c].bytes(); });
     set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
         s.terms[kCoreTerms + c].time_us);
   }
   if (m.has_core_cache) set(*level++, cores, useful, sector, s.terms[kCoreTerms - 1].time_us);
   const auto of_all = [&](double BlockWork::Passes::* amount) {
     return sum(stages, [&](const StageCosts& c) {
-      return (c.work.step_passes.*amount * c.steps() + c.work.store_passes.*amount * c.repeats()) * blocks;
+      return (c.work->step_passes.*amount * c.steps() + c.work->store_passes.*amount * c.repeats()) * blocks;
     });
   };
   level->bytes = of_all(&BlockWork::Passes::bytes);
@@ -56,20 +56,20 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
-// `stages`: memory for their costs.
+// `rooms`, `stages`: memory for what the stages cost.
 std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Machine& m, WarmCache* warm,
-                                        std::span<StageCosts> stages) {
-  const KernelTime kernel(counts, m, stages, 0, warm);
-  if (!kernel.possible()) return std::nullopt;
+                                        std::span<StageRoom> rooms, std::span<StageCosts> stages) {
+  if (!find_costs(counts, m, 0, warm, rooms, stages)) return std::nullopt;
+  const KernelTime kernel(stages, m);
   Estimate s;
   s.terms = m.terms;
   s.levels = m.levels;
   s.blocks = kernel.blocks();
   s.occupancy = kernel.occupancy();
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(s.occupancy.blocks_per_core * m.cores);
-  add(s, kernel.first());
-  s.dram_read_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic.dram_read_bytes(); });
-  s.dram_written_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic.dram.written; });
+  add(s, kernel.first(elapsed_us(kernel)));
+  s.dram_read_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic->dram_read_bytes(); });
+  s.dram_written_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic->dram.written; });
   if (const auto second = kernel.second()) {
     add(s, *second);
     s.dram_read_bytes += kernel.combining()->dram_read_bytes;
@@ -84,8 +84,9 @@ std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Ma
 }
 
 std::optional<Estimate> estimate_counts(const Counts& counts, const Machine& m, WarmCache* warm) {
+  StageRoom room;
   StageCosts costs;
-  return estimate_kernel({&counts, 1}, m, warm, {&costs, 1});
+  return estimate_kernel({&counts, 1}, m, warm, {&room, 1}, {&costs, 1});
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
@@ -101,8 +102,9 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
   std::vector<CountsStorage> storages(own.size());
   std::vector<Counts> counts;
   for (std::size_t i = 0; i < own.size(); ++i) counts.push_back(count(own[i], kernels[i], m, storages[i], known));
+  std::vector<StageRoom> rooms(counts.size());
   std::vector<StageCosts> costs(counts.size());
-  return estimate_kernel(counts, m, warm, costs);
+  return estimate_kernel(counts, m, warm, rooms, costs);
 }
 
 }  // namespace
@@ -111,11 +113,13 @@ std::optional<Estimate> estimate(const Counts& counts, const Machine& m) { retur
 
 std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
                                         const Machine& m) {
+  StageRoom room;
   StageCosts costs;
-  const KernelTime kernel({&counts, 1}, m, {&costs, 1}, registers);
-  if (!kernel.possible()) return std::numeric_limits<double>::infinity();
+  if (!find_costs({&counts, 1}, m, registers, nullptr, {&room, 1}, {&costs, 1}))
+    return std::numeric_limits<double>::infinity();
+  const KernelTime kernel({&costs, 1}, m);
   if (kernel.least_us() >= limit_us) return std::nullopt;
-  return kernel.total_us();
+  return kernel.total_us(elapsed_us(kernel));
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {

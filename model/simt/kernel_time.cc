@@ -74,13 +74,14 @@ Occupancy occupancy_of(std::span<const StageCosts> stages) {
 // Bytes that a block of the stage asks the device for and sends there.
 double block_bytes(const StageCosts& s) {
   double bytes = 0;
-  for (std::size_t i = 0; i < s.counts->flows.size(); ++i) bytes += s.traffic.operand[i].block_bytes;
+  for (std::size_t i = 0; i < s.counts->flows.size(); ++i) bytes += s.traffic->operand[i].block_bytes;
   return bytes;
 }
 
 // What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
 // as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
-void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machine& m) {
+void read_again(std::span<const StageCosts> stages, std::int64_t per_core, const Machine& m,
+                std::span<StageRoom> rooms) {
   const std::int64_t on_a_core = std::min(per_core, base::ceil_div(stages.front().counts->blocks, m.cores));
   const auto blocks = static_cast<double>(on_a_core);
   const double staged = m.core_cache_shared ? static_cast<double>(stages.front().counts->scratchpad.n) * blocks : 0;
@@ -88,7 +89,7 @@ void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machi
   for (const StageCosts& s : stages) touched.push_back(block_bytes(s) * blocks);
   for (std::size_t i = 1; i < stages.size(); ++i)
     for (std::size_t o = 0; o < stages[i].counts->inputs.size(); ++o) {
-      Traffic& t = stages[i].traffic;
+      Traffic& t = rooms[i].traffic;
       OperandTraffic& operand = t.operand[o];
       std::size_t before = i;
       const tile::TileSpace& space = stages[i].space();
@@ -115,87 +116,77 @@ void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machi
 }
 
 // Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
-void serve_and_touch(std::span<StageCosts> stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
+void serve_and_touch(std::span<const StageCosts> stages, std::int64_t resident, const Machine& m, WarmCache& warm,
+                     std::span<StageRoom> rooms) {
   KernelUses uses{{}, static_cast<double>(stages.front().counts->blocks) / static_cast<double>(resident)};
-  for (const StageCosts& s : stages) add_uses(uses, *s.counts, s.traffic);
-  for (StageCosts& s : stages) warm.serve(s.traffic, *s.counts->program, uses);
+  for (const StageCosts& s : stages) add_uses(uses, *s.counts, *s.traffic);
+  for (std::size_t i = 0; i < stages.size(); ++i) warm.serve(rooms[i].traffic, *stages[i].counts->program, uses);
   warm.touch(uses);
   const StageCosts& last = stages.back();
-  if (const KernelUses second = uses_of_combining(*last.counts->program, m, last.traffic); !second.tensors.empty())
+  if (const KernelUses second = uses_of_combining(*last.counts->program, m, *last.traffic); !second.tensors.empty())
     warm.touch(second);
 }
 
-// Fills in the costs of all stages; false where the chip lacks a stage's instruction.
-bool cost(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
-          std::span<StageCosts> out) {
+}  // namespace
+
+bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
+                std::span<StageRoom> rooms, std::span<StageCosts> out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const StageProgram& p = *counts[i].program;
     const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
     if (!arithmetic) return false;
+    rooms[i].arithmetic = *arithmetic;
     out[i].counts = &counts[i];
-    out[i].arithmetic = *arithmetic;
+    out[i].traffic = &rooms[i].traffic;
+    out[i].work = &rooms[i].work;
     BlockNeeds needs = needs_of(counts[i]);
     if (stated > 0) needs.stated_registers = stated;
     out[i].occupancy = occupancy_of(needs, m);
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
-  for (StageCosts& s : out) s.traffic = traffic_of(*s.counts, m, per_core);
-  if (out.size() > 1) read_again(out, per_core, m);
-  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm);
-  for (StageCosts& s : out) {
-    s.work = work_of_block(*s.counts, m, s.arithmetic, s.occupancy, s.traffic);
-    s.core.emplace(*s.counts, s.work, s.traffic, m);
+  for (std::size_t i = 0; i < counts.size(); ++i) rooms[i].traffic = traffic_of(counts[i], m, per_core);
+  if (out.size() > 1) read_again(out, per_core, m, rooms);
+  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm, rooms);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    rooms[i].work = work_of_block(counts[i], m, rooms[i].arithmetic, out[i].occupancy, rooms[i].traffic);
+    out[i].core.emplace(counts[i], rooms[i].work, rooms[i].traffic, m);
   }
   return true;
 }
 
-}  // namespace
-
-KernelTime::KernelTime(std::span<const Counts> counts, const Machine& m, std::span<StageCosts> stages,
-                       std::int64_t stated, WarmCache* warm)
-    : m_(m), stages_(stages), blocks_(counts.front().blocks) {
-  possible_ = cost(counts, m, stated, warm, stages);
-  if (!possible_) return;
-  occupancy_ = occupancy_of(stages);
-  resident_ = occupancy_.blocks_per_core * m.cores;
-  combining_ = combining_of(counts.back(), m);
-
+KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
+    : m_(m),
+      stages_(stages),
+      blocks_(stages.front().counts->blocks),
+      occupancy_(occupancy_of(stages)),
+      combining_(combining_of(*stages.back().counts, m)) {
   // What each resource alone would take on the core that gets the most blocks.
   const double us_per_cycle = 1e6 / m.clock_hz;
-  const auto full = static_cast<double>(blocks_ / resident_), rest = static_cast<double>(blocks_ % resident_);
+  const std::int64_t resident = occupancy_.blocks_per_core * m.cores;
+  const auto full = static_cast<double>(blocks_ / resident), rest = static_cast<double>(blocks_ % resident);
   const double max_blocks =
       full * static_cast<double>(occupancy_.blocks_per_core) + std::ceil(rest / static_cast<double>(m.cores));
   CoreBusy alone;
   for (const StageCosts& c : stages)
-    alone = alone + max_blocks * (c.steps() * (c.work.load + c.work.compute) + c.repeats() * c.work.store);
+    alone = alone + max_blocks * (c.steps() * (c.work->load + c.work->compute) + c.repeats() * c.work->store);
   first_.launch_us = m.launch_us;
   for (const double cycles : {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles,
                               std::max(alone.core_cache_cycles, alone.link_cycles)})
     first_.busy_us.push_back(cycles * us_per_cycle);
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     first_.busy_us.push_back(
-        sum(this->stages(), [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
-  first_.busy_us.push_back(sum(this->stages(), [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
+        sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); }));
+  first_.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(*c.traffic, m); }));
   // The first block waits for none. The last one begins once all are handed out.
   if (m.block_interval_us > 0) first_.busy_us.push_back(static_cast<double>(blocks_ - 1) * m.block_interval_us);
 }
 
 namespace {
 
-// The waves of a kernel, by their places in a list: the first one, those between, the last one. Of some the quickest
-// counts.
-struct Waves {
-  struct Range {
-    std::size_t begin = 0, end = 0;
-  };
-  Range first, last;
-  std::size_t middle = 0;
-  double count = 0;
-};
-using WaveList = boost::container::small_vector<Wave, 24>;
+using WaveList = decltype(KernelWaves::list);
 
 // Full waves of so many blocks a core, then the last one with fewer: where it ends, the kernel ends.
-Waves waves_of(double blocks, double per_core, double cores, WaveList& list) {
+Waves add_waves(double blocks, double per_core, double cores, WaveList& list) {
   const double at_a_time = per_core * cores;
   const double full = std::floor(blocks / at_a_time), rest = blocks - full * at_a_time;
   const double last = std::ceil(rest / cores);
@@ -234,33 +225,62 @@ double cycles_of(const Waves& waves, std::span<const double> cycles) {
 
 }  // namespace
 
-double KernelTime::elapsed_us() const {
-  const auto cores = static_cast<double>(m_.cores);
+KernelWaves waves_of(std::int64_t blocks, std::int64_t blocks_per_core, std::int64_t cores, bool dispatched) {
+  KernelWaves out;
   // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
   // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
-  WaveList list;
-  base::FixedVector<Waves, 3> residencies;
   double before = 0;
   for (const double part : {1.0, 0.75, 0.5}) {
-    const double per_core = std::ceil(part * static_cast<double>(occupancy_.blocks_per_core));
-    if (per_core != before) residencies.push_back(waves_of(static_cast<double>(blocks_), per_core, cores, list));
+    const double per_core = std::ceil(part * static_cast<double>(blocks_per_core));
+    if (per_core != before)
+      out.residencies.push_back(add_waves(static_cast<double>(blocks), per_core, static_cast<double>(cores), out.list));
     before = per_core;
   }
-  if (m_.block_interval_us > 0) list.push_back({1, 1 / cores, true, true});
-  boost::container::small_vector<double, 24> cycles(list.size(), 0.0);
-  for (const StageCosts& s : stages_) {
-    Networks networks;
-    const CoreTime::Turns turns = s.core->plan({list.data(), list.size()}, networks);
-    networks.solve();
-    s.core->add_cycles(turns, networks, {cycles.data(), cycles.size()});
-  }
+  // A block with the chip to itself.
+  if (dispatched) out.list.push_back({1, 1 / static_cast<double>(cores), true, true});
+  return out;
+}
+
+KernelWaves KernelTime::waves() const {
+  return waves_of(blocks_, occupancy_.blocks_per_core, m_.cores, m_.block_interval_us > 0);
+}
+
+KernelTime::StageRounds KernelTime::rounds(const KernelWaves& waves) const {
+  StageRounds out(stages_.size());
+  for (std::size_t s = 0; s < stages_.size(); ++s)
+    find_rounds(*stages_[s].counts, static_cast<double>(m_.partitions), {waves.list.data(), waves.list.size()}, out[s]);
+  return out;
+}
+
+KernelTime::Questions KernelTime::ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks) const {
+  Questions out(stages_.size());
+  for (std::size_t s = 0; s < stages_.size(); ++s)
+    stages_[s].core->ask(rounds[s], {waves.list.data(), waves.list.size()}, networks, out[s]);
+  return out;
+}
+
+double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
+                              const Networks& networks) const {
+  boost::container::small_vector<double, 24> all(waves.list.size(), 0.0);
+  const std::span<double> cycles(all.data(), all.size());
+  for (std::size_t s = 0; s < stages_.size(); ++s)
+    stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks, cycles);
   double least = std::numeric_limits<double>::infinity();
-  for (const Waves& w : residencies) least = std::min(least, model::cycles_of(w, {cycles.data(), cycles.size()}));
+  for (const Waves& w : waves.residencies) least = std::min(least, cycles_of(w, cycles));
   const double us_per_cycle = 1e6 / m_.clock_hz;
   // The last block takes no less than it would with the chip to itself.
   if (m_.block_interval_us > 0)
     return std::max(least * us_per_cycle, first_.busy_us.back() + cycles.back() * us_per_cycle);
   return least * us_per_cycle;
+}
+
+double elapsed_us(const KernelTime& kernel) {
+  const KernelWaves waves = kernel.waves();
+  const KernelTime::StageRounds rounds = kernel.rounds(waves);
+  Networks networks;
+  const KernelTime::Questions questions = kernel.ask(waves, rounds, networks);
+  networks.solve();
+  return kernel.elapsed_us(waves, rounds, questions, networks);
 }
 
 double KernelTime::with_second(double first_us) const {
@@ -270,11 +290,9 @@ double KernelTime::with_second(double first_us) const {
 
 double KernelTime::least_us() const { return with_second(model::total_us(first_)); }
 
-double KernelTime::total_us() const { return with_second(model::total_us(first())); }
-
-Part KernelTime::first() const {
+Part KernelTime::first(double elapsed_us) const {
   Part kernel = first_;
-  kernel.elapsed_us = elapsed_us();
+  kernel.elapsed_us = elapsed_us;
   return kernel;
 }
 

@@ -46,6 +46,7 @@ class Networks {
 
   // How long a step of all of so many customers of a network takes. Its place among the questions.
   std::size_t ask(std::size_t network, int customers);
+  std::size_t questions() const { return questions_.size(); }
   // Answers all questions. Throws std::bad_alloc.
   void solve();
   // Cycles; 0 of no customers, and where these wait for so much less than nothing that none are left.

@@ -4,6 +4,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -29,44 +30,61 @@ struct Wave {
   bool first = true, last = false;  // of the kernel
 };
 
+// What waves of a stage's blocks go through, each from their beginning to their end, and which queueing networks that
+// asks about. The same on all chips whose cores have as many partitions, and that run the same waves.
+struct Rounds {
+  // What tells networks of one chip from each other, by lane.
+  struct Asked {
+    Lanes uneven;    // times its share that the busiest partition has of the warps
+    Lanes share;     // of all cores that have such blocks
+    Lanes last;      // 1 where no wave follows, else 0
+    Lanes step;      // which of their steps: kFirstStep, ...
+    Lanes launched;  // 1 where the wave begins with a launch of blocks
+  };
+  boost::container::small_vector<Asked, 2, std::allocator<Asked>> asked;  // aligned, as their lanes ask for it
+
+  // From a wave's beginning, or where it begins anew what it does several times: it is the first wave only in the first
+  // of these turns, and the last one in the last.
+  struct Turn {
+    std::size_t wave = 0;
+    std::optional<std::size_t> first, step;  // networks, by lane of all: of its first step, and of any other
+    bool last = false;
+    double times = 1;
+  };
+  boost::container::small_vector<Turn, 24> turns;  // wave by wave
+};
+void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves, Rounds& out);
+
 // A core that runs waves of blocks, of one stage of their kernel.
 class CoreTime {
  public:
   CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
-  // A question to a queueing network, and how long the answer lasts at least: the busiest of a core's resources, and a
-  // round for which nothing else is there.
-  struct Round {
-    std::size_t question = 0;
-    double least = 0;
+  // By lane, beside the network: cycles that the core is busy with a step, that a round takes for which nothing else is
+  // there, of a step's use, and of stores.
+  struct Steps {
+    Lanes core, alone, use, store;
   };
-  // What a wave does, from its blocks' beginning to its end: its first step, and any other. What it does several times
-  // it begins anew each time; the wave is the first one only in the first of these turns, and the last one in the last.
-  struct Turn {
-    std::size_t wave = 0;
-    std::optional<Round> first, step;
-    bool last = false;
-    double times = 1, use = 0, stores_after = 0;
+  // Where a core's questions are among those of the networks.
+  struct Questions {
+    std::size_t first = 0;
+    boost::container::small_vector<Steps, 2, std::allocator<Steps>> steps;
   };
-  using Turns = boost::container::small_vector<Turn, 24>;
-  // What the waves do, wave by wave; it asks the networks.
-  Turns plan(std::span<const Wave> waves, Networks& networks) const;
-  // Adds the cycles until the blocks of each wave are done, from the answers to all questions.
-  void add_cycles(const Turns& turns, const Networks& networks, std::span<double> cycles) const;
+  void ask(const Rounds& rounds, std::span<const Wave> waves, Networks& networks, Questions& out) const;
+  // Adds the cycles until the blocks of each wave are done, from the answers.
+  void add_cycles(const Rounds& rounds, std::span<const Wave> waves, const Questions& questions,
+                  const Networks& networks, std::span<double> cycles) const;
 
  private:
   // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
   // DRAM.
   using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
-  // What each step, or several, of waves ask of a network, and what networks follow from that, in the lanes of vectors.
-  struct Asked;
-  struct Steps;
-  void lay_out(const Asked& asked, NetworkLanes& networks, Steps& steps) const;
 
-  double cycles_of(const Turn& turn, const Networks& networks) const;
+  void lay_out(const Rounds::Asked& asked, NetworkLanes& networks, Steps& steps) const;
+  int customers(const Wave& wave) const { return static_cast<int>(wave.blocks * apart_); }
 
   Phase load_, compute_, step_, store_;  // `step_`: load and compute
-  double partitions_, stages_, steps_, repeats_, warps_;
+  double stages_, steps_;
   double apart_ = 1;  // warps of a block that meet at no barrier: each goes its own way, as a customer of its own
   double block_launch_cycles_ = 0;
   double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step

@@ -18,13 +18,12 @@
 
 namespace tilescope::model {
 
-// One stage of a kernel.
+// One stage of a kernel. What it moves and does lies where the caller keeps it.
 struct StageCosts {
   const Counts* counts = nullptr;
-  Arithmetic arithmetic;
   Occupancy occupancy;
-  Traffic traffic;
-  BlockWork work;
+  const Traffic* traffic = nullptr;
+  const BlockWork* work = nullptr;
   std::optional<CoreTime> core;
 
   const tile::TileSpace& space() const { return *counts->program->space; }
@@ -32,6 +31,18 @@ struct StageCosts {
   double steps() const { return static_cast<double>(counts->all_steps()); }
   double repeats() const { return static_cast<double>(counts->repeats); }
 };
+// Where that may lie, and the chip's instruction for the stage.
+struct StageRoom {
+  Arithmetic arithmetic;
+  Traffic traffic;
+  BlockWork work;
+};
+
+// What the stages of a kernel cost. False, and costs are meaningless, where the chip has no instruction for one of
+// them. `stated`: registers that a stage's compiler is held to, in place of what its counts say; as they say where 0.
+// `warm`: what the kernels before have left in the device's caches, and what this one leaves then; may be null.
+bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
+                std::span<StageRoom> rooms, std::span<StageCosts> out);
 
 template <class Of>
 double sum(std::span<const StageCosts> stages, const Of& of) {
@@ -49,17 +60,28 @@ struct Combining {
   double dram_read_bytes = 0, dram_written_bytes = 0;
 };
 
-// A kernel at a machine's rates. `stages` is room for the costs of the kernel's stages, so that nothing is allocated
-// for a kernel of one stage; it outlives the kernel.
+// The waves in which a kernel's blocks may come, by their places in a list: the first one, those between, the last one.
+// Of several the quickest counts.
+struct Waves {
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+  Range first, last;
+  std::size_t middle = 0;
+  double count = 0;
+};
+struct KernelWaves {
+  boost::container::small_vector<Wave, 24> list;
+  base::FixedVector<Waves, 3> residencies;
+};
+// So many blocks, of which a core may have so many at a time, and which may be `dispatched` one by one.
+KernelWaves waves_of(std::int64_t blocks, std::int64_t blocks_per_core, std::int64_t cores, bool dispatched);
+
+// A kernel at a machine's rates, from the costs of its stages, which outlive it.
 class KernelTime {
  public:
-  // `stated`: registers that a stage's compiler is held to, in place of what its counts say; as they say where 0.
-  // `warm`: what the kernels before have left in the device's caches, and what this one leaves then; may be null.
-  KernelTime(std::span<const Counts> counts, const Machine& m, std::span<StageCosts> stages, std::int64_t stated = 0,
-             WarmCache* warm = nullptr);
+  KernelTime(std::span<const StageCosts> stages, const Machine& m);
 
-  // Whether the chip has an instruction for every stage; all else is meaningless where it lacks one.
-  bool possible() const { return possible_; }
   std::span<const StageCosts> stages() const { return stages_; }
   std::int64_t blocks() const { return blocks_; }
   const Occupancy& occupancy() const { return occupancy_; }
@@ -67,23 +89,36 @@ class KernelTime {
 
   // No less than that: the busiest resource, and launches.
   double least_us() const;
-  // Of both kernels, microseconds.
-  double total_us() const;
-  // The kernel, and the second one where its reduction is split.
-  Part first() const;
+
+  // Its waves, and what they go through in each stage.
+  KernelWaves waves() const;
+  using StageRounds = boost::container::small_vector<Rounds, 1>;
+  StageRounds rounds(const KernelWaves& waves) const;
+  // Asks what they take, by stage. The kernel is asked for its time once the networks are solved.
+  using Questions = boost::container::small_vector<CoreTime::Questions, 1>;
+  Questions ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks) const;
+  // Microseconds from its first instruction to its last one, from the answers.
+  double elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
+                    const Networks& networks) const;
+
+  // The kernel that elapses so long, and the second one where its reduction is split.
+  Part first(double elapsed_us) const;
   std::optional<Part> second() const;
+  // Of both, microseconds.
+  double total_us(double elapsed_us) const { return with_second(model::total_us(first(elapsed_us))); }
 
  private:
-  double elapsed_us() const;
   double with_second(double first_us) const;
 
   const Machine& m_;
-  std::span<StageCosts> stages_;
-  std::int64_t blocks_ = 1, resident_ = 1;
-  bool possible_ = false;
+  std::span<const StageCosts> stages_;
+  std::int64_t blocks_;
   Occupancy occupancy_;
   Part first_;  // but for what elapses
   std::optional<Combining> combining_;
 };
+
+// Microseconds that a kernel elapses, its networks solved by themselves.
+double elapsed_us(const KernelTime& kernel);
 
 }  // namespace tilescope::model
