@@ -129,19 +129,24 @@ void serve_and_touch(std::span<const StageCosts> stages, std::int64_t resident, 
 
 }  // namespace
 
+bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageRoom& room, StageCosts& out) {
+  const StageProgram& p = *counts.program;
+  const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
+  if (!arithmetic) return false;
+  room.arithmetic = *arithmetic;
+  out.counts = &counts;
+  BlockNeeds needs = needs_of(counts);
+  if (stated > 0) needs.stated_registers = stated;
+  out.occupancy = occupancy_of(needs, m);
+  return true;
+}
+
 bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
                 std::span<StageRoom> rooms, std::span<StageCosts> out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const StageProgram& p = *counts[i].program;
-    const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
-    if (!arithmetic) return false;
-    rooms[i].arithmetic = *arithmetic;
-    out[i].counts = &counts[i];
+    if (!find_occupancy(counts[i], m, stated, rooms[i], out[i])) return false;
     out[i].traffic = &rooms[i].traffic;
     out[i].work = &rooms[i].work;
-    BlockNeeds needs = needs_of(counts[i]);
-    if (stated > 0) needs.stated_registers = stated;
-    out[i].occupancy = occupancy_of(needs, m);
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
   for (std::size_t i = 0; i < counts.size(); ++i) rooms[i].traffic = traffic_of(counts[i], m, per_core);
@@ -252,11 +257,10 @@ KernelTime::StageRounds KernelTime::rounds(const KernelWaves& waves) const {
   return out;
 }
 
-KernelTime::Questions KernelTime::ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks) const {
-  Questions out(stages_.size());
+void KernelTime::ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks, Questions& out) const {
+  out.resize(stages_.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
     stages_[s].core->ask(rounds[s], {waves.list.data(), waves.list.size()}, networks, out[s]);
-  return out;
 }
 
 double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
@@ -278,7 +282,8 @@ double elapsed_us(const KernelTime& kernel) {
   const KernelWaves waves = kernel.waves();
   const KernelTime::StageRounds rounds = kernel.rounds(waves);
   Networks networks;
-  const KernelTime::Questions questions = kernel.ask(waves, rounds, networks);
+  KernelTime::Questions questions;
+  kernel.ask(waves, rounds, networks, questions);
   networks.solve();
   return kernel.elapsed_us(waves, rounds, questions, networks);
 }

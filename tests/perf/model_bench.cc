@@ -13,6 +13,7 @@
 #include "construct/candidate_pools.h"
 #include "construct/roller.h"
 #include "expr/suites.h"
+#include "model/simt/batch.h"
 #include "model/simt/estimate.h"
 #include "tests/support/build.h"
 
@@ -106,6 +107,32 @@ void RateOnly(benchmark::State& state) {
   per_program(state);
 }
 BENCHMARK(RateOnly)->Unit(benchmark::kMillisecond);
+
+// The same of chips that differ in cores, channels and the L2 cache, many at a time. An item is a program on one chip.
+void RateBatch(benchmark::State& state) {
+  const Workload& w = workload();
+  static const Counted kCounted(w);
+  std::vector<model::Machine> machines;
+  std::deque<arch::ArchSpec> chips;
+  for (const char* cores : {"64", "72", "80", "96"})
+    for (const char* channels : {"32", "48", "64", "96"})
+      for (const char* l2 : {"3 MiB", "6 MiB", "12 MiB", "24 MiB"})
+        machines.push_back(model::make_machine(chips.emplace_back(tests::chip(
+            "v100", {{"core.count", cores}, {"memory.dram.channels", channels}, {"memory.l2.capacity", l2}}))));
+  model::Batch batch(std::move(machines));
+  std::vector<std::int64_t> registers(batch.machines().size());
+  std::vector<double> us(registers.size());
+  for (auto _ : state)
+    for (const model::Counts& c : kCounted.counts) {
+      batch.held_registers(c, registers);
+      batch.times(c, registers, us);
+      benchmark::DoNotOptimize(us.data());
+    }
+  state.counters["programs/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(w.programs.size() * us.size()),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(RateBatch)->Unit(benchmark::kMillisecond);
 
 // The baseline: operations at the peak, or compulsory bytes at DRAM's rate, whichever is longer. Knows nothing of
 // tiles.

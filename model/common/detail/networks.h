@@ -55,6 +55,9 @@ class Networks {
   void clear();
 
  private:
+  void solve_in_place();
+  void solve_by_customers();
+
   struct Question {
     std::size_t network = 0;
     int customers = 0;
@@ -62,7 +65,7 @@ class Networks {
   };
   // The standard allocator aligns what needs it.
   boost::container::small_vector<NetworkLanes, 2, std::allocator<NetworkLanes>> vectors_;
-  boost::container::small_vector<int, 2> most_;  // customers that any network of each vector is asked about
+  boost::container::small_vector<int, 32> most_;  // customers that a network is asked about, by its place
   boost::container::small_vector<Question, 32> questions_;
 };
 

@@ -38,6 +38,10 @@ struct StageRoom {
   BlockWork work;
 };
 
+// How many blocks of a stage a core has, and the instruction that it computes with. False where the chip has none.
+// `stated`: registers that its compiler is held to, in place of what its counts say; as they say where 0.
+bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageRoom& room, StageCosts& out);
+
 // What the stages of a kernel cost. False, and costs are meaningless, where the chip has no instruction for one of
 // them. `stated`: registers that a stage's compiler is held to, in place of what its counts say; as they say where 0.
 // `warm`: what the kernels before have left in the device's caches, and what this one leaves then; may be null.
@@ -96,7 +100,7 @@ class KernelTime {
   StageRounds rounds(const KernelWaves& waves) const;
   // Asks what they take, by stage. The kernel is asked for its time once the networks are solved.
   using Questions = boost::container::small_vector<CoreTime::Questions, 1>;
-  Questions ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks) const;
+  void ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks, Questions& out) const;
   // Microseconds from its first instruction to its last one, from the answers.
   double elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
                     const Networks& networks) const;
