@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "construct/candidate_pools.h"
+#include "construct/detail/expected_chips.h"
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/shared_reductions.h"
 #include "tile/microkernel/mma.h"
@@ -153,6 +154,15 @@ CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::Arch
       known_(counted_by_),
       memory_(known_),
       seeds_(seeds_of(stage_, geometry_, given_)) {}
+
+CandidatePool::~CandidatePool() = default;
+
+void CandidatePool::expect(std::span<const arch::ArchSpec* const> chips) {
+  if (chips.empty())
+    expected_.reset();
+  else if (expected_ == nullptr || !expected_->are(chips))
+    expected_ = std::make_unique<ExpectedChips>(std::vector(chips.begin(), chips.end()));
+}
 
 bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral,
                           const Restrictions& given) const {
@@ -362,7 +372,7 @@ std::size_t CandidatePool::bytes() const {
   return candidates_.size() * sizeof(Candidate) + hashed * (sizeof(ByHash::value_type) + kInTable) +
          others_.size() * sizeof(decltype(others_)::value_type) +
          others_by_cores_.size() * (sizeof(decltype(others_by_cores_)::value_type) + kInTree) + listed_bytes_ +
-         arena_bytes_ + tile_bytes_;
+         arena_bytes_ + tile_bytes_ + (expected_ == nullptr ? 0 : expected_->bytes());
 }
 
 }  // namespace tilescope::construct

@@ -97,6 +97,14 @@ CandidatePools::~CandidatePools() = default;
 
 CandidatePool& CandidatePools::of(const expr::Expression& one_stage, const arch::ArchSpec& a,
                                   const Restrictions& given) {
+  CandidatePool& pool = pool_of(one_stage, a, given);
+  // Chips of another geometry are searched for one by one.
+  if (std::find(expected_.begin(), expected_.end(), &a) != expected_.end()) pool.expect(expected_);
+  return pool;
+}
+
+CandidatePool& CandidatePools::pool_of(const expr::Expression& one_stage, const arch::ArchSpec& a,
+                                       const Restrictions& given) {
   const arch::ArchSpec chip = with_neutral_rates(a);
   const auto known =
       std::find_if(pools_.begin(), pools_.end(), [&](const auto& pool) { return pool->is_of(one_stage, chip, given); });

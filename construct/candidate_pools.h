@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "arch/spec.h"
 #include "construct/restrictions.h"
@@ -32,6 +34,11 @@ class CandidatePools {
   // Valid until the next call.
   CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
+  // Chips that are going to be asked for, of one geometry, in place of those that were before: what programs take is
+  // found for all of them at a time. They outlive the next call; none are expected where there are none.
+  void expect(std::vector<const arch::ArchSpec*> chips) { expected_ = std::move(chips); }
+  const std::vector<const arch::ArchSpec*>& expected() const { return expected_; }
+
   // Lets go of the pools that chips of this one's geometry share.
   void drop(const arch::ArchSpec& a);
 
@@ -39,8 +46,11 @@ class CandidatePools {
   std::uint64_t made() const { return made_; }
 
  private:
+  CandidatePool& pool_of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
+
   const std::size_t max_bytes_;
   std::list<std::unique_ptr<CandidatePool>> pools_;  // used last first
+  std::vector<const arch::ArchSpec*> expected_;
   std::uint64_t made_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/detail/candidate_pool.h"
+#include "construct/detail/expected_chips.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
 #include "model/simt/registers.h"
@@ -144,17 +145,18 @@ class Ranking {
 class Construction {
  public:
   Construction(CandidatePool& pool, const arch::ArchSpec& a, const model::Machine& machine, const Restrictions& given,
-               const Judge& judge, const Rooflines& rooflines, std::size_t keep)
+               const Judge& judge, const Rooflines& rooflines, ExpectedChips* expected, std::size_t keep)
       : pool_(pool),
         arch_(a),
         machine_(machine),
         given_(given),
         judge_(judge),
         rooflines_(rooflines),
+        expected_(expected),
         keep_(keep),
         limits_(growth_limits(a)),
-        reduces_(pool.seeds().front().space->axes.size() > pool.seeds().front().space->spatial),
         ranking_(pool, keep) {
+    if (expected != nullptr) place_ = expected->place_of(a);
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
   }
@@ -173,6 +175,7 @@ class Construction {
     // A choice may pay only once a later one is taken, so that the best go round again.
     for (const Judged& j : ranking_.best_of_each_size(kBest)) improve(j, ranking_);
     add_shared_reductions();
+    if (place_) expected_->leave_out(*place_);
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
     std::vector<Judged> kept = ranking_.best(keep_);
@@ -321,17 +324,18 @@ class Construction {
     const Candidate& c = pool_[id];
     ++asked_;
     const model::Counts& counts = pool_.counts(id);
-    const std::int64_t registers = model::held_registers(counts, machine_);
-    const Known never{kNever, registers, true};
-    // Where nothing is reduced, threads that keep less compute the same and spill nothing.
-    if (!reduces_ && counts.registers_needed > machine_.registers_per_thread) return never;
-    // As tile::holds_registers.
-    if (registers > arch::max_registers(arch_, c.threads)) return never;
-    if (reduces_ && counts.registers_of_sums > registers) return never;
+    if (place_) {
+      const ExpectedChips::Time& time = expected_->of(id, c, *place_);
+      effort_.programs += time.registers < 0 ? 0 : 1;
+      return {time.registers < 0 ? kNever : time.us, time.registers, true};
+    }
+    const std::int64_t held = model::held_registers(counts, machine_);
+    const std::optional<std::int64_t> registers = stated_registers(c, counts, held, arch_, machine_);
+    if (!registers) return {kNever, held, true};
     ++effort_.programs;
-    const std::optional<double> us = judge_(c, registers, limit_us);
+    const std::optional<double> us = judge_(c, *registers, limit_us);
     effort_.bounded += us ? 0 : 1;
-    return {us.value_or(limit_us), registers, us.has_value()};
+    return {us.value_or(limit_us), *registers, us.has_value()};
   }
 
   CandidatePool& pool_;
@@ -339,10 +343,11 @@ class Construction {
   const model::Machine& machine_;
   const Restrictions& given_;
   const Judge& judge_;
-  const Rooflines& rooflines_;  // by seed
+  const Rooflines& rooflines_;        // by seed
+  ExpectedChips* expected_;           // null where candidates are judged one by one
+  std::optional<std::size_t> place_;  // of the chip among them
   std::size_t keep_;
   GrowthLimits limits_;
-  bool reduces_;
   std::int64_t scratchpad_bytes_ = 0;
   Ranking ranking_;
   std::vector<Known> known_;  // by candidate
@@ -368,7 +373,7 @@ std::vector<Ranked> constructed(const expr::Expression& one_stage, const arch::A
   Rooflines rooflines;
   if (by_model)
     for (const Seed& seed : pool.seeds()) rooflines.emplace_back(*seed.space, seed.kernel, machine);
-  Construction construction(pool, a, machine, given, judge, rooflines, keep);
+  Construction construction(pool, a, machine, given, judge, rooflines, by_model ? pool.expected() : nullptr, keep);
   std::vector<Ranked> out;
   for (const Judged& j : construction.best())
     out.push_back({stated(pool[j.id], j.registers, a), base::Microseconds{j.us}});

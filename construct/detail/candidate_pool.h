@@ -42,6 +42,8 @@ struct Candidate {
   std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
 };
 
+class ExpectedChips;
+
 class CandidatePool {
  public:
   using Id = std::uint32_t;
@@ -59,6 +61,7 @@ class CandidatePool {
   };
 
   CandidatePool(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
+  ~CandidatePool();
   CandidatePool(const CandidatePool&) = delete;
   CandidatePool& operator=(const CandidatePool&) = delete;
 
@@ -84,6 +87,11 @@ class CandidatePool {
   const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
   std::vector<Id> unaligned(std::size_t seed, GrowthLimits limits);
+
+  // The times of its candidates on chips of its geometry that are going to be searched for; null where none were
+  // expected last.
+  ExpectedChips* expected() { return expected_.get(); }
+  void expect(std::span<const arch::ArchSpec* const> chips);
 
   // Of what grows with its candidates, but for the costs that it remembers.
   std::size_t bytes() const;
@@ -131,6 +139,7 @@ class CandidatePool {
   std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
   std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
+  std::unique_ptr<ExpectedChips> expected_;
   std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_bytes_ = 0;
 };
 

@@ -26,7 +26,7 @@ namespace {
 
 // As many as `compile` keeps by default: what its first one is, is the best here.
 constexpr std::size_t kKeep = 10;
-// Of programs that changed chips share, a thread: those of one operator take a few MiB.
+// Of programs that changed chips share: those of one operator take a few MiB.
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 
 // A chip and what constructs for it; stays where it is, for the constructor refers to the chip.
@@ -48,6 +48,10 @@ struct ChangedChip {
   std::string why;
   // Dtypes of operators for which a search finds on it what it finds on the chip as it is.
   std::set<Dtypes> same_programs = {};
+  // Whether its programs do there what they do on the chip as it is.
+  bool same_geometry = false;
+
+  bool searches(const expr::Expression& e) const { return !same_programs.contains({e.dtype, e.accumulate}); }
 };
 
 // Of a message the part that says what is wrong.
@@ -160,11 +164,11 @@ struct Work {
   std::vector<Answer> answers;  // one a changed chip
 };
 
-Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
+// `pools`: what is constructed for other changes too; may be null.
+Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools* pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   const expr::Expression& op = w.op->expression;
-  const bool searches = !c.same_programs.contains({op.dtype, op.accumulate});
-  const Constructed found = searches ? c.chip->constructor.construct(op, &pools) : Constructed{};
+  const Constructed found = c.searches(op) ? c.chip->constructor.construct(op, pools) : Constructed{};
   base::Diagnostics diags;
   if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
@@ -190,6 +194,32 @@ Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, const
     out.fixed_us = fixed->total_us;
   }
   return {std::move(out), {}};
+}
+
+// Changes of one operator that one thread answers.
+struct Unit {
+  Work* work = nullptr;
+  std::vector<std::size_t> changes;
+};
+
+// Those of one geometry together, in as many parts as keep all threads busy, as they share what is constructed; any
+// other by itself.
+std::vector<Unit> units_of(std::vector<Work>& work, const std::vector<ChangedChip>& chips, int jobs) {
+  const auto threads = static_cast<std::size_t>(std::max(jobs, 1));
+  const std::size_t parts = work.size() < threads ? threads : 1;
+  std::vector<Unit> out;
+  for (Work& w : work) {
+    std::vector<Unit> together(parts, Unit{&w, {}});
+    std::size_t shared = 0;
+    for (std::size_t c = 0; c < chips.size(); ++c)
+      if (chips[c].chip == nullptr || chips[c].same_geometry || !chips[c].searches(w.op->expression))
+        together[shared++ % parts].changes.push_back(c);
+      else
+        out.push_back({&w, {c}});
+    for (Unit& u : together)
+      if (!u.changes.empty()) out.push_back(std::move(u));
+  }
+  return out;
 }
 
 // The name of the second largest term.
@@ -229,6 +259,9 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   const Chip chip(a);
   std::vector<ChangedChip> chips = changed_chips(a, load);
   find_same_programs(*expressions, a, chips);
+  const arch::ArchSpec neutral = construct::with_neutral_rates(a);
+  for (ChangedChip& c : chips)
+    c.same_geometry = c.chip != nullptr && construct::with_neutral_rates(c.chip->arch) == neutral;
   note_changed(*expressions, chips, diags);
   std::vector<Work> work(expressions->size());
   parallel_for(work.size(), jobs, [&] {
@@ -248,14 +281,20 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   std::mutex one_at_a_time;
   std::size_t done = 0;
   const std::size_t all = work.size() * chips.size();
-  parallel_for(all, jobs, [&] {
-    // Changes of one operator follow each other.
-    return [&, pools = std::make_shared<construct::CandidatePools>(kPoolBytes)](std::size_t i) {
-      Work& w = work[i / chips.size()];
-      const std::size_t c = i % chips.size();
-      if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c], *pools);
-      const std::lock_guard lock(one_at_a_time);
-      progress(++done, all);
+  const std::vector<Unit> units = units_of(work, chips, jobs);
+  parallel_for(units.size(), jobs, [&] {
+    return [&](std::size_t u) {
+      Work& w = *units[u].work;
+      construct::CandidatePools pools(kPoolBytes);
+      std::vector<const arch::ArchSpec*> searched;
+      for (const std::size_t c : units[u].changes)
+        if (chips[c].chip != nullptr && chips[c].searches(w.op->expression)) searched.push_back(&chips[c].chip->arch);
+      if (searched.size() > 1) pools.expect(searched);
+      for (const std::size_t c : units[u].changes) {
+        if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c], &pools);
+        const std::lock_guard lock(one_at_a_time);
+        progress(++done, all);
+      }
     };
   });
   std::vector<ExplainedOperator> out;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <vector>
 
 namespace tilescope::model {
 namespace {
@@ -72,114 +71,98 @@ template <class Of>
   }
 }
 
-// Of many networks two vectors at a time: one computes while the other waits for its results.
-using ManyLanes = LanesOf<2 * kLanes>;
+// Two vectors at a time: one computes while the other waits for its results.
+using TwoVectors = LanesOf<2 * kLanes>;
 
 TILESCOPE_VECTORS
-void analyse_few(std::size_t resources, const Lanes* demand, const Lanes& waiting, int most, Lanes* cycles) {
+void analyse_one(std::size_t resources, const Lanes* demand, const Lanes& waiting, int most, Lanes* cycles) {
   analyse(resources, demand, waiting, most, cycles);
 }
 
 TILESCOPE_VECTORS
-void analyse_many(std::size_t resources, const ManyLanes* demand, const ManyLanes& waiting, int most,
-                  ManyLanes* cycles) {
+void analyse_two(std::size_t resources, const TwoVectors* demand, const TwoVectors& waiting, int most,
+                 TwoVectors* cycles) {
   analyse(resources, demand, waiting, most, cycles);
 }
 
+// Some vectors of networks side by side, and their cycles for every number of customers up to `most`.
 template <class Of>
-bool any(const Of& lanes) {
-  return std::any_of(std::begin(lanes.of), std::end(lanes.of), [](double d) { return d != 0; });
-}
+class Together {
+ public:
+  static constexpr std::size_t kVectors = sizeof(Of) / sizeof(Lanes);
 
-// The standard allocator aligns what needs it.
-template <class Of, std::size_t kInPlace>
-using Cycles = boost::container::small_vector<Of, kInPlace, std::allocator<Of>>;
+  void solve(std::array<const NetworkLanes*, kVectors> vectors, int most) {
+    const auto copy = [&](Of& to, const auto& lanes_of) {
+      for (std::size_t v = 0; v < kVectors; ++v)
+        std::copy_n(lanes_of(*vectors[v]).of, kLanes, std::begin(to.of) + v * kLanes);
+    };
+    Of waiting;
+    copy(waiting, [](const NetworkLanes& n) -> const Lanes& { return n.waiting; });
+    // Resources that are asked for nothing delay no customer.
+    std::array<Of, kMaxResources> demand;
+    std::size_t resources = 0;
+    for (std::size_t r = 0; r < kMaxResources; ++r) {
+      Of& of = demand[resources];
+      copy(of, [r](const NetworkLanes& n) -> const Lanes& { return n.demand[r]; });
+      resources += std::any_of(std::begin(of.of), std::end(of.of), [](double d) { return d != 0; }) ? 1 : 0;
+    }
+    cycles_.resize(static_cast<std::size_t>(most), boost::container::default_init);
+    if constexpr (kVectors == 1)
+      analyse_one(resources, demand.data(), waiting, most, cycles_.data());
+    else
+      analyse_two(resources, demand.data(), waiting, most, cycles_.data());
+  }
+  double cycles(int customers, std::size_t lane) const {
+    return customers == 0 ? 0 : cycles_[static_cast<std::size_t>(customers - 1)].of[lane];
+  }
+
+ private:
+  boost::container::small_vector<Of, 48, std::allocator<Of>> cycles_;  // aligned, as their lanes ask for it
+};
 
 }  // namespace
 
 std::size_t Networks::add_vectors(std::size_t count) {
-  const std::size_t first = most_.size();
+  const std::size_t first = vectors_.size() * kLanes;
   vectors_.resize(vectors_.size() + count, boost::container::default_init);
-  most_.resize(first + count * kLanes, 0);
+  asked_.resize(vectors_.size());
   return first;
 }
 
 std::size_t Networks::ask(std::size_t network, int customers) {
-  most_[network] = std::max(most_[network], customers);
+  Asked& asked = asked_[network / kLanes];
+  asked.most = std::max(asked.most, customers);
   Question& question = questions_.emplace_back();
   question.network = network, question.customers = customers;
-  return questions_.size() - 1;
+  question.before = asked.last;
+  return asked.last = questions_.size() - 1;
 }
 
 void Networks::clear() {
   vectors_.clear();
-  most_.clear();
+  asked_.clear();
   questions_.clear();
 }
 
 void Networks::solve() {
-  if (vectors_.size() <= 2)
-    solve_in_place();
-  else
-    solve_by_customers();
-}
-
-// Vectors as they are, each until its last lane has its answers.
-void Networks::solve_in_place() {
-  Cycles<Lanes, 48> cycles;
-  for (std::size_t v = 0; v < vectors_.size(); ++v) {
-    const std::size_t begin = v * kLanes;
-    const int most = *std::max_element(most_.begin() + begin, most_.begin() + begin + kLanes);
-    cycles.resize(static_cast<std::size_t>(most), boost::container::default_init);
-    // Resources that are asked for nothing delay no customer.
-    std::array<Lanes, kMaxResources> demand;
-    std::size_t resources = 0;
-    for (const Lanes& of : vectors_[v].demand)
-      if (any(of)) demand[resources++] = of;
-    analyse_few(resources, demand.data(), vectors_[v].waiting, most, cycles.data());
-    for (Question& q : questions_)
-      if (q.network / kLanes == v && q.customers > 0)
-        q.cycles = cycles[static_cast<std::size_t>(q.customers - 1)].of[q.network % kLanes];
+  // Those side by side that are asked about as many customers.
+  boost::container::small_vector<std::size_t, 2> order(vectors_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return asked_[a].most < asked_[b].most; });
+  const auto answer = [&](std::size_t v, const auto& solved, std::size_t first_lane) {
+    for (std::size_t q = asked_[v].last; q != kNone; q = questions_[q].before)
+      questions_[q].cycles = solved.cycles(questions_[q].customers, first_lane + questions_[q].network % kLanes);
+  };
+  std::size_t at = 0;
+  for (Together<TwoVectors> two; at + 1 < order.size(); at += 2) {
+    two.solve({&vectors_[order[at]], &vectors_[order[at + 1]]}, asked_[order[at + 1]].most);
+    answer(order[at], two, 0);
+    answer(order[at + 1], two, kLanes);
   }
-}
-
-// Networks that are asked about as many customers side by side, so that all lanes of a vector end together.
-void Networks::solve_by_customers() {
-  constexpr std::size_t kTogether = sizeof(ManyLanes) / sizeof(double);
-  const auto most = static_cast<std::size_t>(*std::max_element(most_.begin(), most_.end()));
-  std::vector<std::size_t> begin(most + 2), place(most_.size()), order(most_.size());
-  for (const int customers : most_) ++begin[static_cast<std::size_t>(customers) + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  const std::size_t unasked = begin[1];
-  for (std::size_t n = 0; n < most_.size(); ++n) order[place[n] = begin[static_cast<std::size_t>(most_[n])]++] = n;
-
-  std::vector<std::size_t> first;  // of each vector's cycles
-  std::size_t all = 0;
-  for (std::size_t at = unasked; at < order.size(); at += kTogether) {
-    first.push_back(all);
-    all += static_cast<std::size_t>(most_[order[std::min(at + kTogether, order.size()) - 1]]);
-  }
-  Cycles<ManyLanes, 1> cycles(all, boost::container::default_init);
-  for (std::size_t v = 0; v < first.size(); ++v) {
-    const std::size_t at = unasked + v * kTogether, lanes = std::min(kTogether, order.size() - at);
-    std::array<ManyLanes, kMaxResources> demand;
-    ManyLanes waiting = {};
-    for (std::size_t l = 0; l < lanes; ++l)
-      waiting.of[l] = vectors_[order[at + l] / kLanes].waiting.of[order[at + l] % kLanes];
-    std::size_t resources = 0;
-    for (std::size_t r = 0; r < kMaxResources; ++r) {
-      ManyLanes& of = demand[resources] = {};
-      for (std::size_t l = 0; l < lanes; ++l)
-        of.of[l] = vectors_[order[at + l] / kLanes].demand[r].of[order[at + l] % kLanes];
-      resources += any(of) ? 1 : 0;
-    }
-    analyse_many(resources, demand.data(), waiting, most_[order[at + lanes - 1]], cycles.data() + first[v]);
-  }
-  for (Question& q : questions_)
-    if (q.customers > 0) {
-      const std::size_t at = place[q.network] - unasked;
-      q.cycles = cycles[first[at / kTogether] + static_cast<std::size_t>(q.customers - 1)].of[at % kTogether];
-    }
+  if (at == order.size()) return;
+  Together<Lanes> one;
+  one.solve({&vectors_[order[at]]}, asked_[order[at]].most);
+  answer(order[at], one, 0);
 }
 
 }  // namespace tilescope::model

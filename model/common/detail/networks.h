@@ -55,17 +55,21 @@ class Networks {
   void clear();
 
  private:
-  void solve_in_place();
-  void solve_by_customers();
-
+  static constexpr std::size_t kNone = ~std::size_t{0};
   struct Question {
     std::size_t network = 0;
     int customers = 0;
+    std::size_t before = kNone;  // the one before it of the same vector
     double cycles = 0;
+  };
+  // Of the networks of a vector: customers at most, and the last question.
+  struct Asked {
+    int most = 0;
+    std::size_t last = kNone;
   };
   // The standard allocator aligns what needs it.
   boost::container::small_vector<NetworkLanes, 2, std::allocator<NetworkLanes>> vectors_;
-  boost::container::small_vector<int, 32> most_;  // customers that a network is asked about, by its place
+  boost::container::small_vector<Asked, 2> asked_;
   boost::container::small_vector<Question, 32> questions_;
 };
 

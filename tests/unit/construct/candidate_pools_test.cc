@@ -4,6 +4,7 @@
 #include "construct/candidate_pools.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,25 @@ RC_GTEST_PROP(Pool, ChangesNoResult, ()) {
   for (int chip = 0; chip < 2; ++chip) {
     const arch::ArchSpec a = tests::any_neighbour(name);
     RC_ASSERT(texts_of(roller(e, a, 10, {}, &pools), a) == texts_of(roller(e, a, 10), a));
+  }
+}
+
+// Nor do chips that are expected, whichever of them are searched for, in whatever order.
+RC_GTEST_PROP(Pool, OfExpectedChipsChangesNoResult, ()) {
+  const std::string name = tests::any_element<std::string>({std::begin(kChips), std::end(kChips)});
+  const expr::Expression e = tests::any_operator(96);
+  std::deque<arch::ArchSpec> chips;
+  std::vector<const arch::ArchSpec*> expected;
+  const arch::ArchSpec neutral = with_neutral_rates(tests::chip(name));
+  for (int chip = 0; chip < 4; ++chip)
+    if (const arch::ArchSpec& a = chips.emplace_back(tests::any_neighbour(name)); with_neutral_rates(a) == neutral)
+      expected.push_back(&a);
+  CandidatePools pools(kPlenty);
+  pools.expect(expected);
+  for (int search = 0; search < 3; ++search) {
+    const arch::ArchSpec& a = chips[static_cast<std::size_t>(tests::any_of_range(0, 3))];
+    const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 100));
+    RC_ASSERT(texts_of(roller(e, a, keep, {}, &pools), a) == texts_of(roller(e, a, keep), a));
   }
 }
 
