@@ -288,6 +288,14 @@ std::optional<CandidatePool::Id> CandidatePool::split(Id id, std::int64_t parts)
   return found->second;
 }
 
+std::optional<CandidatePool::Id> CandidatePool::with_deepest_pipeline(Id id) {
+  const auto [found, fresh] = deepest_.try_emplace(id);
+  if (fresh)
+    if (std::optional<StageProgram> p = construct::with_deepest_pipeline(candidates_[id].program, rules(given_.pads)))
+      found->second = add(std::move(*p));
+  return found->second;
+}
+
 std::vector<CandidatePool::Id> CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
   std::vector<Id> out;
   for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, cores))) out.push_back(add(std::move(p)));

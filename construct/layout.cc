@@ -186,6 +186,14 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
+std::optional<StageProgram> with_deepest_pipeline(const StageProgram& p, const LayoutRules& rules) {
+  if (!stages_anything(p) || p.steps() == 1) return std::nullopt;
+  StageProgram q = p;
+  q.num_stages = max_stages(p, rules.arch);
+  if (q.num_stages == p.num_stages) return std::nullopt;
+  return apply_layout(std::move(q), rules);
+}
+
 std::vector<StageProgram> other_block_orders(const StageProgram& p, const LayoutRules& rules) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;

@@ -168,7 +168,7 @@ class Construction {
     if (ranking_.best(1).empty() && given_.block.empty())
       for (std::size_t s = 0; s < pool_.seeds().size(); ++s)
         for (const Id id : pool_.unaligned(s, limits_)) add(id, 0, ranking_);
-    for (const Judged& j : ranking_.best_of_each_size(kLaidOut)) improve(j, ranking_);
+    improve_tiles();
     // What is cached decides more than any other choice: a tile may be far behind until its operands are read directly.
     for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(other_staging, j, ranking_);
     for (const Judged& j : ranking_.best_of_each_size(kBest)) start_from_each_staging(j);
@@ -194,6 +194,20 @@ class Construction {
       bytes += static_cast<double>(space.operand(i).elements) * static_cast<double>(space.operand(i).element.n);
     return bytes <= static_cast<double>(arch::dram_of(arch_)->capacity.n);
   }
+
+  // Tries other layouts on the best tiles: as they are, and with copies of many steps under way, without which a tile
+  // may be far behind.
+  void improve_tiles() {
+    std::vector<Judged> best = ranking_.best_of_each_size(kLaidOut);
+    for (const Judged& j : ranking_.best_of_each_size(kStaged))
+      if (const std::optional<Id> deepest = pool_.with_deepest_pipeline(j.id)) add(*deepest, j.least_us, ranking_);
+    const auto known = static_cast<std::ptrdiff_t>(best.size());
+    for (const Judged& j : ranking_.best_of_each_size(kLaidOut))
+      if (std::none_of(best.begin(), best.begin() + known, [&](const Judged& b) { return same_size(b, j); }))
+        best.push_back(j);
+    for (const Judged& j : best) improve(j, ranking_);
+  }
+  bool same_size(const Judged& a, const Judged& b) const { return pool_[a.id].size == pool_[b.id].size; }
 
   // Of the tiles of a seed those that are nearest to what the chip could do.
   void add_tiles(std::size_t s) {

@@ -82,6 +82,8 @@ class CandidatePool {
   // cores.
   Id with_plain_rows(Id id);
   std::optional<Id> split(Id id, std::int64_t parts);
+  // As construct::with_deepest_pipeline.
+  std::optional<Id> with_deepest_pipeline(Id id);
   const std::vector<Id>& others(Id id, LayoutKnob knob, std::int64_t cores);
   // Programs whose threads share reductions, on such chips.
   const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
@@ -135,6 +137,7 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::unordered_map<Id, Id> plain_;
   std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
+  std::unordered_map<Id, std::optional<Id>> deepest_;
   // By place of the knob. Of knobs that do not ask for cores: of each candidate, null where it was not asked for yet.
   std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
   std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;

@@ -61,6 +61,10 @@ std::vector<tile::StageProgram> other_staging(const tile::StageProgram& p, const
 std::vector<tile::StageProgram> other_block_orders(const tile::StageProgram& p, const LayoutRules& rules);
 std::vector<tile::StageProgram> other_splits(const tile::StageProgram& p, const LayoutRules& rules);
 
+// The program with copies of as many steps under way as there may be; nothing where it has them, or copies nothing step
+// by step.
+std::optional<tile::StageProgram> with_deepest_pipeline(const tile::StageProgram& p, const LayoutRules& rules);
+
 // The program laid out, and every combination of what its choices could be.
 std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
 
