@@ -111,7 +111,8 @@ void print_configurations(const CompiledOperator& op, const arch::ArchSpec& a) {
 
 void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   const std::size_t stages = op.programs.front().stages;
-  fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,
+  fmt::print("{} on {}: {} {} in {:.1f} ms{}\n", op.id, a.name, op.programs.size(),
+             op.programs.size() == 1 ? "program" : "programs", op.construct_ms,
              stages > 1 ? fmt::format("; tiles are of the first of {} nodes, times of all", stages) : "");
   print_programs(op);
   fmt::print("\nwhat differs from the plain layout\n");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "tile/staging.h"
 
@@ -60,9 +61,12 @@ bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics
   if (const Limit l = threads_limit(p, a); l.exceeded())
     diags.error(at.mapping,
                 fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
-  if (const Limit l = registers_limit(p, a); l.exceeded())
-    diags.error(at.registers, fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}",
-                                          l.need, l.have, a.name));
+  if (const Limit l = registers_limit(p, a); l.exceeded()) {
+    const arch::RegisterLevel* level = arch::registers_of(a);
+    diags.error(at.registers,
+                fmt::format("registers a thread: needs {}, {} leaves a block of so many threads {} (memory.{})", l.need,
+                            a.name, l.have, level->name));
+  }
   if (const Limit l = sums_limit(p); l.exceeded())
     diags.error(at.registers,
                 fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));

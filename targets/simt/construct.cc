@@ -15,6 +15,7 @@
 #include "lower/lower.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
+#include "model/simt/registers.h"
 #include "tile/fit.h"
 #include "tile/graph.h"
 
@@ -42,7 +43,7 @@ tile::StageProgram smallest_program(const expr::Expression& stage) {
 std::string why_none(const expr::Expression& stage, const model::Machine& m) {
   if (std::string none = no_instruction(stage, m); !none.empty()) return none;
   base::Diagnostics limits;
-  if (tile::check_fit(smallest_program(stage), *m.arch, limits))
+  if (tile::check_fit(model::held_to_registers(smallest_program(stage), m), *m.arch, limits))
     return fmt::format("no aligned program was found for {}", m.arch->name);
   return fmt::format("no program fits {}: {}", m.arch->name, fmt::join(limits.sentences(), "; "));
 }

@@ -108,7 +108,7 @@ TEST(Fit, CountsTheRegistersThatAProgramStates) {
   EXPECT_TRUE(fits(p, v100));
   p.registers = 65;
   EXPECT_THAT(exceeded(p, v100),
-              ElementsAre("registers a thread: needs 65, a block of so many threads leaves 64 of v100"));
+              ElementsAre("registers a thread: needs 65, v100 leaves a block of so many threads 64 (memory.reg)"));
   EXPECT_EQ(arch::max_registers(v100, 288), 168) << "of 170, in eights";
   EXPECT_EQ(arch::max_registers(v100, 256), 255);
   EXPECT_EQ(arch::max_registers(tests::chip("v100", {{"memory.reg.granule", "4"}}), 288), 168) << "of 170, in fours";

@@ -18,6 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 using tests::v100;
 using tests::workload;
 
@@ -205,6 +206,26 @@ TEST(Compile, SaysWhichLimitNoProgramKeeps) {
   EXPECT_EQ(compiled(workload("B[i] = A[i]", "i=4000000000"), v100()).at(0).error,
             "no program fits v100: bytes of all tensors: needs 32000000000 B, v100 has 17179869184 B "
             "(memory.dram.capacity)");
+}
+
+// Chips with ever less of something: what has no program says of what there is too little.
+TEST(Compile, SaysWhatAStarvedChipLacks) {
+  const std::pair<const char*, const char*> starved[] = {{"memory.reg.capacity", "registers a thread: needs 8, "},
+                                                         {"memory.dram.capacity", "bytes of all tensors: needs "}};
+  for (const auto& [path, why] : starved) {
+    std::size_t without = 0;
+    for (std::int64_t bytes = 1 << 20; bytes >= 512; bytes /= 2) {
+      base::Diagnostics diags;
+      const auto chip = arch::load_arch("v100", {{path, std::to_string(bytes) + " B"}}, diags);
+      if (!chip) continue;
+      const auto op = compiled(workload(kMatmul, "m=64,n=64,k=64"), *chip).at(0);
+      EXPECT_EQ(op.programs.empty(), !op.error.empty());
+      if (!op.programs.empty()) continue;
+      ++without;
+      EXPECT_THAT(op.error, StartsWith("no program fits v100: " + std::string(why))) << bytes;
+    }
+    EXPECT_GT(without, 0U) << path;
+  }
 }
 
 TEST(Compile, NotesAReadThatIsNotAffine) {
