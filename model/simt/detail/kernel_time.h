@@ -4,6 +4,7 @@
 // other in every block.
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -96,10 +97,10 @@ class KernelTime {
 
   // Its waves, and what they go through in each stage.
   KernelWaves waves() const;
-  using StageRounds = boost::container::small_vector<Rounds, 1>;
+  using StageRounds = boost::container::small_vector<Rounds, 1, std::allocator<Rounds>>;  // aligned, as lanes are
   StageRounds rounds(const KernelWaves& waves) const;
   // Asks what they take, by stage. The kernel is asked for its time once the networks are solved.
-  using Questions = boost::container::small_vector<CoreTime::Questions, 1>;
+  using Questions = boost::container::small_vector<CoreTime::Questions, 1, std::allocator<CoreTime::Questions>>;
   void ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks, Questions& out) const;
   // Microseconds from its first instruction to its last one, from the answers.
   double elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
