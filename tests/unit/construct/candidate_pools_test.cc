@@ -168,5 +168,19 @@ TEST(Pool, ForgetsWhatHasNoRoom) {
   EXPECT_EQ(pools.made(), 3U);
 }
 
+// What chips of one geometry share goes, and nothing else.
+TEST(Pool, IsLetGoOf) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
+  const arch::ArchSpec v100 = tests::chip("v100"), other = tests::chip("v100", {{"memory.smem.banks", "16"}});
+  CandidatePools pools(kPlenty);
+  pools.of(e, v100, {});
+  pools.of(e, other, {});
+  pools.drop(tests::chip("v100", {{"core.count", "40"}}));
+  pools.of(e, other, {});
+  EXPECT_EQ(pools.made(), 2U);
+  pools.of(e, v100, {});
+  EXPECT_EQ(pools.made(), 3U);
+}
+
 }  // namespace
 }  // namespace tilescope::construct
