@@ -22,6 +22,11 @@ std::optional<double> time_in(const SQLite::Column& c) {
   return us;
 }
 
+std::string_view bytes_in(const SQLite::Column& c) {
+  if (!c.isBlob()) throw Damage(c.getName());
+  return {static_cast<const char*>(c.getBlob()), static_cast<std::size_t>(c.getBytes())};
+}
+
 std::int64_t integer_in(const SQLite::Column& c) {
   if (!c.isNull() && !c.isInteger()) throw Damage(c.getName());
   return c.getInt64();

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 3, kShardsSchema = 4;  // the latter: of stores with the table `shards`, points may be missing
+constexpr int kSchema = 5, kShardsSchema = 6;  // the latter: of stores with the table `shards`, points may be missing
 
 constexpr int kWaitMs = 10'000;        // for another process's commit
 constexpr int kShardWaitMs = 600'000;  // for readers of a shard, which keep its sweep from committing
@@ -27,12 +27,13 @@ CREATE TABLE chips (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT
 CREATE TABLE workloads (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
 CREATE TABLE requests (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
 CREATE TABLE programs (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
+CREATE TABLE names (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
 CREATE TABLE rows (
   chip INTEGER NOT NULL REFERENCES chips, request INTEGER NOT NULL REFERENCES requests,
   workload INTEGER NOT NULL REFERENCES workloads, program INTEGER REFERENCES programs,
   predicted_us REAL, low_us REAL, high_us REAL, simulated_us REAL, measured_us REAL, bottleneck TEXT,
   occupancy_ratio REAL, occupancy_limit TEXT, registers_per_thread INTEGER, blocks INTEGER, waves REAL,
-  terms TEXT, levels TEXT, simulation TEXT, error TEXT,
+  names INTEGER REFERENCES names, numbers BLOB, simulation TEXT, error TEXT,
   PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
 CREATE TABLE sweeps (
   id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, fidelity TEXT NOT NULL,
@@ -48,7 +49,7 @@ CREATE TABLE sweep_workloads (
 CREATE VIEW results AS
   SELECT t.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
          w.weight, r.predicted_us, r.low_us, r.high_us, coalesce(s.simulated_us, r.simulated_us) AS simulated_us,
-         r.measured_us, r.bottleneck, r.occupancy_ratio, r.waves, r.levels, g.hash AS program,
+         r.measured_us, r.bottleneck, r.occupancy_ratio, r.waves, g.hash AS program,
          coalesce(p.refused, r.error, s.error) AS error, p.chosen
   FROM sweeps t JOIN points p ON p.sweep = t.id JOIN sweep_workloads w ON w.sweep = t.id
        LEFT JOIN chips c ON c.id = p.chip
@@ -188,14 +189,15 @@ Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
 }
 
 Handle open_to_write(const std::string& path, const std::string& tool_version, const std::optional<ShardOfSweep>& shard,
-                     base::Diagnostics& diags) {
+                     base::Diagnostics& diags, const std::string& named) {
+  const std::string& name = named.empty() ? path : named;
   try {
     auto file = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                                                    shard ? kShardWaitMs : kWaitMs);
     if (!is_empty(*file)) {
-      if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
-      if (std::string why = why_other_shard(*file, path, shard); !why.empty())
-        return refuse(diags, path, std::move(why));
+      if (std::string why = why_none(*file); !why.empty()) return refuse(diags, name, std::move(why));
+      if (std::string why = why_other_shard(*file, name, shard); !why.empty())
+        return refuse(diags, name, std::move(why));
     }
     // A commit is in the log once it returns, whatever then happens to the process; the log reaches the disk later. Its
     // readers share memory with the writer, which those of a shard, on other machines, cannot.
@@ -205,12 +207,12 @@ Handle open_to_write(const std::string& path, const std::string& tool_version, c
     if (shard) add_shards_table(*file);
     const std::string made_by = file->execAndGet("SELECT version FROM tool").getString();
     if (made_by == tool_version) return file;
-    return refuse(diags, path,
+    return refuse(diags, name,
                   fmt::format("was computed by tilescope {}, and this is {}: their times may differ and are not mixed; "
                               "sweep into another file (export, status and report still read this one)",
                               made_by, tool_version));
   } catch (const SQLite::Exception& e) {
-    return refuse(diags, path, fmt::format("cannot be written: {}", e.what()));
+    return refuse(diags, name, fmt::format("cannot be written: {}", e.what()));
   }
 }
 

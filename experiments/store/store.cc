@@ -2,14 +2,17 @@
 #include "experiments/store/store.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
+#include "experiments/store/detail/numbers.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
@@ -24,7 +27,7 @@ std::size_t count_of(const Column& c) { return static_cast<std::size_t>(integer_
 // What each_row reads of a row, in the order of row_of.
 constexpr const char* kRowColumns =
     "r.predicted_us, r.low_us, r.high_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
-    "r.blocks, r.waves, r.terms, r.levels, r.simulation, r.measured_us, g.hash, r.error";
+    "r.blocks, r.waves, r.names, r.numbers, r.simulation, r.measured_us, g.hash, r.error";
 
 // A column that has a value beside each predicted time.
 Column required(const Column& c) {
@@ -32,7 +35,37 @@ Column required(const Column& c) {
   return c;
 }
 
-std::optional<Prediction> prediction_of(Statement& s, int c) {
+// The lists of names in a store, each read once.
+class NamesInStore {
+ public:
+  NamesInStore(SQLite::Database& file, const std::string& path) : file_(file), path_(path) {}
+
+  const NumberNames& at(const Column& id) {
+    const auto known = known_.find(integer_in(id));
+    return known != known_.end() ? known->second : known_.emplace(id.getInt64(), read(id)).first->second;
+  }
+
+ private:
+  NumberNames read(const Column& id) {
+    Statement s(file_, "SELECT hash, document FROM names WHERE id = ?");
+    s.bind(1, id.getInt64());
+    if (!s.executeStep()) throw Damage(id.getName());
+    try {
+      const std::string text = text_in(s.getColumn(1));
+      // Other names would fit as many numbers.
+      if (base::content_hash(text) != text_in(s.getColumn(0))) throw Damage();
+      return names_of_text(text);
+    } catch (const Damage&) {
+      throw_damaged_content(path_, "a list of names in the table names");
+    }
+  }
+
+  SQLite::Database& file_;
+  const std::string& path_;
+  std::unordered_map<std::int64_t, NumberNames> known_;
+};
+
+std::optional<Prediction> prediction_of(Statement& s, int c, NamesInStore& names) {
   const auto predicted_us = time_in(s.getColumn(c));
   if (!predicted_us) return std::nullopt;
   Prediction p;
@@ -45,8 +78,9 @@ std::optional<Prediction> prediction_of(Statement& s, int c) {
   p.registers_per_thread = integer_in(required(s.getColumn(c + 6)));
   p.blocks = integer_in(required(s.getColumn(c + 7)));
   p.waves = *real_in(required(s.getColumn(c + 8)));
-  p.terms = read_column(s.getColumn(c + 9), terms_of_text);
-  p.levels = read_column(s.getColumn(c + 10), levels_of_text);
+  const NumberNames& named = names.at(required(s.getColumn(c + 9)));
+  const Column numbers = s.getColumn(c + 10);
+  on_column(numbers, [&] { unpack_numbers(p, named, bytes_in(numbers)); });
   return p;
 }
 
@@ -55,9 +89,9 @@ std::optional<Simulation> simulation_in(const Column& c) {
   return read_column(c, simulation_of_text);
 }
 
-StoredRow row_of(Statement& s, int c) {
+StoredRow row_of(Statement& s, int c, NamesInStore& names) {
   StoredRow row;
-  row.prediction = prediction_of(s, c);
+  row.prediction = prediction_of(s, c, names);
   row.simulation = simulation_in(s.getColumn(c + 11));
   row.measured_us = time_in(s.getColumn(c + 12));
   row.program = text_in(s.getColumn(c + 13));
@@ -249,6 +283,7 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
                     "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
                     kRowColumns));
     s.bind(1, sweep.id);
+    NamesInStore names(*open_->file, open_->path);
     std::size_t p = 0;
     while (s.executeStep()) {
       const std::size_t ordinal = count_of(s.getColumn(0)), w = count_of(s.getColumn(1));
@@ -265,7 +300,7 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
               d.column());
         }
       };
-      if (!s.getColumn(2).isNull()) read(kBehindRow + 3, [&] { row = row_of(s, 3); });
+      if (!s.getColumn(2).isNull()) read(kBehindRow + 3, [&] { row = row_of(s, 3, names); });
       if (row && !s.getColumn(kBehindRow).isNull()) read(kBehindRow, [&] { add_simulation(*row, s, kBehindRow + 1); });
       visit(all[p], sweep.workloads[w], row ? &*row : nullptr);
     }

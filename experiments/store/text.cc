@@ -109,40 +109,6 @@ Simulation simulation_of_text(const std::string& text) {
   return std::move(*simulation);
 }
 
-std::string text_of(const std::vector<TermRow>& terms) {
-  Map out;
-  for (const TermRow& t : terms) out.push_back({t.name, t.us, {}});
-  return base::to_json(std::move(out));
-}
-
-std::vector<TermRow> terms_of_text(const std::string& text) {
-  std::vector<TermRow> out;
-  const Value document = document_of_text(text);
-  for (const base::Entry& e : as<Map>(document)) out.push_back({e.key, number(e.value)});
-  return out;
-}
-
-std::string text_of(const std::vector<LevelRow>& levels) {
-  Map out;
-  for (const LevelRow& l : levels)
-    out.push_back({l.name,
-                   Map{{"bytes", l.bytes, {}},
-                       {"transactions", l.transactions, {}},
-                       {"conflict_ratio", l.conflict_ratio, {}},
-                       {"time_us", l.time_us, {}}},
-                   {}});
-  return base::to_json(std::move(out));
-}
-
-std::vector<LevelRow> levels_of_text(const std::string& text) {
-  std::vector<LevelRow> out;
-  const Value document = document_of_text(text);
-  for (const base::Entry& e : as<Map>(document))
-    out.push_back({e.key, number(at(e.value, "bytes")), number(at(e.value, "transactions")),
-                   number(at(e.value, "conflict_ratio")), number(at(e.value, "time_us"))});
-  return out;
-}
-
 std::string text_of(const std::vector<StoredValue>& values) {
   return text_of_rows(values,
                       [](const StoredValue& v) { return List{v.text, v.number ? Value(*v.number) : Value(nullptr)}; });
@@ -182,6 +148,21 @@ std::vector<StoredAxis> axes_of_text(const std::string& text) {
       out.group = static_cast<std::size_t>(as<std::int64_t>(group));
     return out;
   });
+}
+
+std::string text_of(const NumberNames& names) {
+  const auto list = [](const std::vector<std::string>& all) { return List(all.begin(), all.end()); };
+  return base::to_json(Map{{"terms", list(names.terms), {}}, {"levels", list(names.levels), {}}});
+}
+
+NumberNames names_of_text(const std::string& text) {
+  const Value document = document_of_text(text);
+  const auto list = [&](std::string_view key) {
+    std::vector<std::string> out;
+    for (const Value& name : as<List>(at(document, key))) out.push_back(as<std::string>(name));
+    return out;
+  };
+  return {list("terms"), list("levels")};
 }
 
 }  // namespace tilescope::experiments

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/store/writer.h"
 
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "experiments/store/detail/damage.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
+#include "experiments/store/detail/numbers.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
@@ -57,8 +59,8 @@ RowTexts::RowTexts(const StoredRow& r, std::string program_document)
       program(std::move(program_document)),
       program_hash(program.empty() ? std::string() : base::content_hash(program)) {
   if (!r.prediction) return;
-  terms = text_of(r.prediction->terms);
-  levels = text_of(r.prediction->levels);
+  names = text_of(names_of(*r.prediction));
+  numbers = pack_numbers(*r.prediction);
 }
 
 struct StoreWriter::Open {
@@ -92,10 +94,18 @@ struct StoreWriter::Open {
     return Content{file->getLastInsertRowid()};
   }
 
+  // Of the names of a row's numbers. Few texts are all that there are.
+  Content names_of(const RowTexts& t) {
+    const auto known = names.find(t.names);
+    if (known != names.end()) return known->second;
+    return names.emplace(t.names, put("names", base::content_hash(t.names), t.names)).first->second;
+  }
+
   std::string path;
   std::unique_ptr<StoreLock> lock;
   std::unique_ptr<SQLite::Database> file;
   std::optional<SQLite::Transaction> transaction;
+  std::unordered_map<std::string, Content> names;
 
   // Of the rows, of which there are many.
   Statement find_row{*file,
@@ -106,7 +116,7 @@ struct StoreWriter::Open {
   Statement add_row{*file,
                     "INSERT OR IGNORE INTO rows (chip, request, workload, program, predicted_us, low_us, high_us, "
                     "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
-                    "blocks, waves, terms, levels, simulation, error) "
+                    "blocks, waves, names, numbers, simulation, error) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
 };
 
@@ -299,11 +309,11 @@ void StoreWriter::add(const RowKey& key, const RowTexts& t) {
       s.bind(13, p->registers_per_thread);
       s.bind(14, p->blocks);
       s.bind(15, p->waves);
+      s.bind(16, id_of(open_->names_of(t)));
+      s.bindNoCopy(17, t.numbers.data(), static_cast<int>(t.numbers.size()));
     }
     set(s, 8, t.row.simulation ? std::optional(t.row.simulation->simulated_us) : std::nullopt);
     set(s, 9, t.row.measured_us);
-    set(s, 16, t.terms);
-    set(s, 17, t.levels);
     set(s, 18, t.simulation);
     set(s, 19, t.row.error);
     s.exec();

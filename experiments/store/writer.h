@@ -20,7 +20,7 @@ struct ShardOfSweep {
   std::string title;
 };
 
-// A row of the tables chips, workloads, requests, programs.
+// A row of the tables chips, workloads, requests, programs, names.
 enum class Content : std::int64_t {};
 
 // What a row is about.
@@ -37,8 +37,8 @@ struct RowTexts {
   RowTexts(const StoredRow& row, std::string program_document);
 
   StoredRow row;
-  std::string terms, levels, simulation;
-  std::string program, program_hash;  // its document; empty where there is none
+  std::string names, numbers, simulation;  // names: empty where nothing is predicted
+  std::string program, program_hash;       // its document; empty where there is none
 };
 
 // A point of a sweep that is put into a store.

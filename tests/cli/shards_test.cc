@@ -90,8 +90,8 @@ TEST_F(Shards, MergedTheyAreTheWholeSweep) {
 
 rlim_t longest_file = 0;
 
-// Ends the process, as a signal does, in the write that makes a file longer.
-void end_at_longest_file() {
+// The write that makes a file longer ends the process, as a signal does; or it fails, where SIGXFSZ is ignored.
+void limit_files() {
   const rlimit none{0, 0}, limit{longest_file, longest_file};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_FSIZE, &limit);
@@ -112,8 +112,7 @@ TEST_F(Shards, AMergeThatIsKilledLosesNothing) {
         ASSERT_EQ(run({"merge", "s.db", "s.1.db"}).status, 1);
         before = table("s.db");
       }
-      const int status =
-          end_of(start({"merge", "s.db", "s.2.db", "s.0.db", "s.1.db"}, "stdout", end_at_longest_file)).status;
+      const int status = end_of(start({"merge", "s.db", "s.2.db", "s.0.db", "s.1.db"}, "stdout", limit_files)).status;
       if (status == 0) break;
       ASSERT_EQ(status, 128 + SIGXFSZ) << longest_file;
       ++killed;
@@ -127,6 +126,26 @@ TEST_F(Shards, AMergeThatIsKilledLosesNothing) {
     EXPECT_GT(killed, 5U) << "moments of a merge" << (there ? " into a store that is there" : "");
     EXPECT_FALSE(std::filesystem::exists(path("s.db-merging")));
   }
+}
+
+// Files that may not grow stand for a disk that is full.
+TEST_F(Shards, AMergeWithoutRoomNamesItsStoreAndLeavesNothing) {
+  for (const std::size_t i : {0, 1, 2}) shard(i, 3);
+  std::size_t refused = 0;
+  constexpr rlim_t kFirst = 2048, kLast = 64 << 20;
+  for (longest_file = kFirst; longest_file < kLast; longest_file += longest_file / 2) {
+    const CliResult r = end_of(start({"merge", "s.db", "s.0.db", "s.1.db", "s.2.db"}, "stdout", [] {
+      std::signal(SIGXFSZ, SIG_IGN);
+      limit_files();
+    }));
+    if (r.status == 0) break;
+    EXPECT_EQ(r.status, 2) << longest_file;
+    EXPECT_THAT(r.err, testing::MatchesRegex("s\\.db: [^\n]*disk I/O error\n")) << longest_file;
+    for (const char* file : {"s.db", "s.db-merging", "s.db-merging-wal", "s.db-merging-shm"})
+      EXPECT_FALSE(std::filesystem::exists(path(file))) << file << ", " << longest_file;
+    ++refused;
+  }
+  EXPECT_GT(refused, 5U);
 }
 
 TEST_F(Shards, StatusBearsTheContractsNames) {

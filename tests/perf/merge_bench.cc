@@ -27,8 +27,9 @@ StoredRow row_of(double us) {
   Prediction& p = r.prediction.emplace();
   p.predicted_us = us;
   p.bottleneck = "DRAM";
-  p.terms = {{"ISSUE", us / 3}, {"SMEM", us / 7}, {"L2", us / 1.5}, {"DRAM", us}, {"LAUNCH", 2.3}};
-  p.levels = {{"dram", 4096 * us, 128 * us, 1, us}, {"l2", 8192 * us, 256 * us, 1.5, us / 3}, {"smem", us, us, 1, us}};
+  for (const char* term : {"issue", "arithmetic", "smem", "l1", "l2", "dram", "dispatch", "latency", "launch"})
+    p.terms.push_back({term, us / 3});
+  for (const char* level : {"dram", "l2", "l1", "smem"}) p.levels.push_back({level, 4096 * us, 128 * us, 1.5, us / 7});
   p.occupancy_ratio = 0.375;
   p.occupancy_limit = "registers";
   p.registers_per_thread = 97;

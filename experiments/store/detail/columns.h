@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "experiments/store/detail/damage.h"
 
@@ -18,15 +19,23 @@ std::optional<double> real_in(const SQLite::Column& c);
 std::int64_t integer_in(const SQLite::Column& c);
 // The same of a time: a finite number above 0.
 std::optional<double> time_in(const SQLite::Column& c);
+// The bytes of a BLOB, until the next row is read; NULL is Damage too.
+std::string_view bytes_in(const SQLite::Column& c);
+
+// Calls `work`; Damage that it throws has the column's name.
+template <class Work>
+auto on_column(const SQLite::Column& c, const Work& work) {
+  try {
+    return work();
+  } catch (const Damage&) {
+    throw Damage(c.getName());
+  }
+}
 
 // What `read`, a function of text.h, makes of a column.
 template <class Read>
 auto read_column(const SQLite::Column& c, const Read& read) {
-  try {
-    return read(text_in(c));
-  } catch (const Damage&) {
-    throw Damage(c.getName());
-  }
+  return on_column(c, [&] { return read(text_in(c)); });
 }
 
 }  // namespace tilescope::experiments

@@ -21,9 +21,11 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::string& path, base::Di
 bool is_only_begun(const std::string& path);
 
 // Opens for writing and makes a store of a file that is empty or not there. Null after an error: no store, one that
-// another version of the tool made, one of another shard, or of a shard where none is asked for.
+// another version of the tool made, one of another shard, or of a shard where none is asked for. `named`: what errors
+// call the file; empty: by its path.
 std::unique_ptr<SQLite::Database> open_to_write(const std::string& path, const std::string& tool_version,
-                                                const std::optional<ShardOfSweep>& shard, base::Diagnostics& diags);
+                                                const std::optional<ShardOfSweep>& shard, base::Diagnostics& diags,
+                                                const std::string& named = {});
 
 // The table of stores that have shards, which others do without.
 bool has_shards_table(SQLite::Database& file);

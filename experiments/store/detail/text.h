@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
+// What of a store is JSON in a column, to text and back; for the .cc files of experiments/ alone.
 
 #include <optional>
 #include <string>
@@ -8,26 +8,25 @@
 #include <vector>
 
 #include "base/document.h"
-#include "experiments/common/prediction.h"
 #include "experiments/common/simulation.h"
+#include "experiments/store/detail/numbers.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
 
-std::string text_of(const std::vector<TermRow>& terms);
-std::string text_of(const std::vector<LevelRow>& levels);
 std::string text_of(const std::vector<StoredValue>& values);
 std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
 std::string text_of(const std::optional<StoredEscalation>& escalation);  // empty where there is none
+// {"terms": [NAME, ...], "levels": [NAME, ...]}.
+std::string text_of(const NumberNames& names);
 
 // What the functions above wrote, and base::to_json of to_entries. What is no such text is Damage.
-std::vector<TermRow> terms_of_text(const std::string& text);
-std::vector<LevelRow> levels_of_text(const std::string& text);
 std::vector<StoredValue> values_of_text(const std::string& text);
 std::vector<StoredDifference> differences_of_text(const std::string& text);
 std::vector<StoredAxis> axes_of_text(const std::string& text);
 std::optional<StoredEscalation> escalation_of_text(const std::string& text);
+NumberNames names_of_text(const std::string& text);
 Chosen chosen_of_text(const std::string& text);
 Simulation simulation_of_text(const std::string& text);
 base::Value document_of_text(const std::string& text);

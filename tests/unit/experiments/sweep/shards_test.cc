@@ -79,6 +79,17 @@ class ShardsTest : public tests::Stores {
     out.seekp(std::streamoff{page - 1} * bytes);
     out << std::string(static_cast<std::size_t>(bytes), 'x');
   }
+  // Gives the contents in a table other ids, by SQL of `id`, wherever a (table, column) has them.
+  void renumber(const std::string& store, const std::string& contents, const std::string& new_id,
+                const std::vector<std::pair<std::string, std::string>>& where) const {
+    SQLite::Database file(path(store), SQLite::OPEN_READWRITE);
+    file.exec(fmt::format("CREATE TEMP TABLE ids AS SELECT id, {} AS new FROM {}", new_id, contents));
+    for (const auto& [table, column] : where)  // by way of negative ones, which are nobody's
+      file.exec(
+          fmt::format("UPDATE {0} SET {1} = -{1}; "
+                      "UPDATE {0} SET {1} = (SELECT new FROM ids WHERE ids.id = -{0}.{1})",
+                      table, column));
+  }
   Merged merged(const std::string& out, const std::vector<std::string>& names) const {
     base::Diagnostics diags;
     auto done = merge(path(out), paths(names), diags);
@@ -93,13 +104,14 @@ class ShardsTest : public tests::Stores {
   // Every row that a store has, with the contents that name it, every byte.
   std::set<std::string> rows(const std::string& name) const {
     SQLite::Database file(path(name), SQLite::OPEN_READONLY);
-    SQLite::Statement s(file,
-                        "SELECT c.hash, c.name, c.document, q.hash, q.document, w.hash, w.document, g.hash, "
-                        "g.document, r.predicted_us, r.low_us, r.high_us, r.simulated_us, r.measured_us, r.bottleneck, "
-                        "r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, r.blocks, r.waves, r.terms, "
-                        "r.levels, r.simulation, r.error FROM rows r JOIN chips c ON c.id = r.chip JOIN requests q ON "
-                        "q.id = r.request JOIN workloads w ON w.id = r.workload LEFT JOIN programs g ON g.id = "
-                        "r.program");
+    SQLite::Statement s(
+        file,
+        "SELECT c.hash, c.name, c.document, q.hash, q.document, w.hash, w.document, g.hash, "
+        "g.document, r.predicted_us, r.low_us, r.high_us, r.simulated_us, r.measured_us, r.bottleneck, "
+        "r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, r.blocks, r.waves, n.document, "
+        "hex(r.numbers), r.simulation, r.error FROM rows r JOIN chips c ON c.id = r.chip JOIN requests q ON "
+        "q.id = r.request JOIN workloads w ON w.id = r.workload LEFT JOIN programs g ON g.id = "
+        "r.program LEFT JOIN names n ON n.id = r.names");
     std::set<std::string> out;
     while (s.executeStep()) {
       std::string row;
@@ -302,6 +314,30 @@ TEST_F(ShardsTest, AStoreTakesShardsOfOneSweep) {
   run("whole.db");
   EXPECT_EQ(merged("whole.db", parts).title, "Parts");
   EXPECT_EQ(merged("again.db", {"whole.db"}).added, 0U);
+}
+
+// Shards meet programs, names and operators in orders of their own; with gaps, where something was interrupted.
+TEST_F(ShardsTest, ContentsHaveAnyIds) {
+  std::string many = "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads;
+  for (int i = 1; i < 10; ++i)
+    many += fmt::format("  - {{op: 'O[i] = A[i] + B[i]', size: i={}000, id: add{}}}\n", i, i);
+  for (const std::string& sweep : {kSweep, many}) {
+    write("sweep.yaml", sweep);
+    run("whole.db");
+    for (const char* id : {"100 - id", "100 - 3 * id", "id + (id % 2) * 100"}) {
+      const std::vector<std::string> all = shards(3);
+      for (const std::string& shard : {all[1], all[2]}) {
+        renumber(shard, "names", id, {{"names", "id"}, {"rows", "names"}});
+        renumber(shard, "workloads", id, {{"workloads", "id"}, {"rows", "workload"}, {"sweep_workloads", "workload"}});
+      }
+      EXPECT_EQ(merged("o.db", all).lacking, 0U) << id;
+      EXPECT_EQ(rows("o.db"), rows("whole.db")) << id;
+      EXPECT_EQ(table("o.db"), table("whole.db")) << id;
+      for (const std::string& store : all) fs::remove(path(store));
+      fs::remove(path("o.db"));
+    }
+    fs::remove(path("whole.db"));
+  }
 }
 
 // The place where a new store is written is no shard's.
