@@ -54,7 +54,7 @@ std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
   if (!plan.cached) return fmt::format("{} leaves from registers, and in no boxes", name);
   if (plan.padding != 0) return fmt::format("{}: boxes lie one after the other, without padding", name);
-  if (result_element(p) != p.space->output.element) return "parts of a split reduction leave in no boxes";
+  if (p.is_split()) return "parts of a split reduction leave in no boxes";
   const std::size_t output = p.space->inputs.size();
   if (const std::string why = tensor_refusal(p, output, *a.core.tma); !why.empty())
     return fmt::format("{}: {}", name, why);

@@ -116,7 +116,7 @@ TEST(LoweredPrograms, RunAsTheyShould) {
   expect_holds([] {
     arch::ArchSpec chip = tests::chip("v100");
     if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
-    check_programs_of(chip, [&] { return tests::any_rprogram(chip, 7, 96); });
+    check_programs_of(chip, [chip] { return tests::any_rprogram(chip, 7, 96); });
   });
 }
 
@@ -127,7 +127,7 @@ TEST(LoweredPrograms, RunAsTheyShouldOnEveryMatrixUnit) {
     const arch::ArchSpec chip = tests::chip(tests::any_element<std::string>(
         {"v100", "t4", "rtx3090", "a100", "h100_pcie", "mi100", "mi210", "tilescope_two"}));
     RC_LOG() << chip.name << '\n';
-    check_programs_of(chip, [&] { return tests::any_matrix_program(chip); });
+    check_programs_of(chip, [chip] { return tests::any_matrix_program(chip); });
   });
 }
 
@@ -136,7 +136,7 @@ TEST(LoweredPrograms, RunAsTheyShouldOnMadeUpMatrixUnits) {
   expect_holds([] {
     const arch::ArchSpec chip = tests::any_matrix_chip(tests::chip("tilescope_two"));
     RC_LOG() << tests::words_of(chip.compute.back()) << '\n';
-    check_programs_of(chip, [&] { return tests::any_matrix_program(chip); });
+    check_programs_of(chip, [chip] { return tests::any_matrix_program(chip); });
   });
 }
 

@@ -89,6 +89,19 @@ TEST_F(PlantedInBoxes, MeetingsThatLackAreFound) {
   }
 }
 
+// Parts of a split reduction lie one after the other, which boxes of the output do not know: also where they have the
+// output's own type.
+TEST(Boxes, StoreNoPartsOfASplitReduction) {
+  for (const base::Dtype dtype : {base::Dtype::kF32, base::Dtype::kF16}) {
+    const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=128,n=128,k=128", {}, dtype);
+    const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+    tile::StageProgram p = tile::make_stage_program(space, {{1, 8, 8}, {1, 8, 8}}, {1, 1, 16}, {16});
+    EXPECT_TRUE(tile::with_tma_stores(p, {128}, h100()));
+    p.split.back() = 2;
+    EXPECT_FALSE(tile::with_tma_stores(p, {128}, h100()));
+  }
+}
+
 // The engine sees what threads wrote only once they have published it, and all of it only once they have met.
 TEST_F(PlantedInBoxes, StoresOfWhatIsNotWholeAreFound) {
   const auto stored = tile::with_tma_stores(program_.simt()[0], {32}, h100());
