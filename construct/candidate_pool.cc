@@ -145,6 +145,18 @@ bool asks_for_cores(LayoutKnob knob) { return knob == other_splits || knob == ot
 
 }  // namespace
 
+std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
+                                             const arch::ArchSpec& a, const model::Machine& m) {
+  const tile::TileSpace& space = *c.program.space;
+  const bool reduces = space.axes.size() > space.spatial;
+  // Where nothing is reduced, threads that keep less compute the same and spill nothing.
+  if (!reduces && counts.registers_needed > m.registers_per_thread) return std::nullopt;
+  // As tile::holds_registers.
+  if (held > arch::max_registers(a, c.threads)) return std::nullopt;
+  if (reduces && counts.registers_of_sums > held) return std::nullopt;
+  return held;
+}
+
 CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given)
     : stage_(one_stage),
       geometry_(with_neutral_rates(a)),
@@ -157,16 +169,18 @@ CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::Arch
 
 CandidatePool::~CandidatePool() = default;
 
-void CandidatePool::expect(std::span<const arch::ArchSpec* const> chips) {
-  if (chips.empty())
-    expected_.reset();
-  else if (expected_ == nullptr || !expected_->are(chips))
-    expected_ = std::make_unique<ExpectedChips>(std::vector(chips.begin(), chips.end()));
+void CandidatePool::expect(const std::vector<const arch::ArchSpec*>& chips) {
+  if (expected_ == nullptr) expected_ = std::make_unique<ExpectedChips>(chips);
+}
+void CandidatePool::expect_none() { expected_.reset(); }
+
+bool CandidatePool::is_of(const arch::ArchSpec& neutral, const Restrictions& given) const {
+  return same(given_, given) && geometry_ == neutral;
 }
 
 bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral,
                           const Restrictions& given) const {
-  return stage_ == one_stage && same(given_, given) && is_of_geometry(neutral);
+  return stage_ == one_stage && is_of(neutral, given);
 }
 
 LayoutRules CandidatePool::rules(bool pads, std::int64_t cores) {

@@ -2,6 +2,7 @@
 #include "construct/candidate_pools.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "construct/detail/candidate_pool.h"
@@ -123,8 +124,13 @@ CandidatePool& CandidatePools::pool_of(const expr::Expression& one_stage, const 
   return *pools_.front();
 }
 
-void CandidatePools::drop(const arch::ArchSpec& a) {
-  pools_.remove_if([chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of_geometry(chip); });
+void CandidatePools::expect(std::vector<const arch::ArchSpec*> chips) {
+  for (const auto& pool : pools_) pool->expect_none();
+  expected_ = std::move(chips);
+}
+
+void CandidatePools::drop(const arch::ArchSpec& a, const Restrictions& given) {
+  pools_.remove_if([&, chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of(chip, given); });
 }
 
 }  // namespace tilescope::construct

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "arch/spec.h"
@@ -35,12 +34,11 @@ class CandidatePools {
   CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
   // Chips that are going to be asked for, of one geometry, in place of those that were before: what programs take is
-  // found for all of them at a time. They outlive the next call; none are expected where there are none.
-  void expect(std::vector<const arch::ArchSpec*> chips) { expected_ = std::move(chips); }
-  const std::vector<const arch::ArchSpec*>& expected() const { return expected_; }
+  // found for all of them at a time. They stay where they are until this is called again.
+  void expect(std::vector<const arch::ArchSpec*> chips);
 
-  // Lets go of the pools that chips of this one's geometry share.
-  void drop(const arch::ArchSpec& a);
+  // Lets go of the pools that chips of this one's geometry share under the restrictions.
+  void drop(const arch::ArchSpec& a, const Restrictions& given);
 
   // Pools that were made, those that were made again after they had gone among them.
   std::uint64_t made() const { return made_; }

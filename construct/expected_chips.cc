@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "arch/derive.h"
-
 namespace tilescope::construct {
 namespace {
 
@@ -16,18 +14,6 @@ std::vector<model::Machine> machines_of(const std::vector<const arch::ArchSpec*>
 }
 
 }  // namespace
-
-std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
-                                             const arch::ArchSpec& a, const model::Machine& m) {
-  const tile::TileSpace& space = *c.program.space;
-  const bool reduces = space.axes.size() > space.spatial;
-  // Where nothing is reduced, threads that keep less compute the same and spill nothing.
-  if (!reduces && counts.registers_needed > m.registers_per_thread) return std::nullopt;
-  // As tile::holds_registers.
-  if (held > arch::max_registers(a, c.threads)) return std::nullopt;
-  if (reduces && counts.registers_of_sums > held) return std::nullopt;
-  return held;
-}
 
 ExpectedChips::ExpectedChips(std::vector<const arch::ArchSpec*> chips)
     : chips_(std::move(chips)),
@@ -42,7 +28,7 @@ std::optional<std::size_t> ExpectedChips::place_of(const arch::ArchSpec& a) cons
   return static_cast<std::size_t>(found - chips_.begin());
 }
 
-const ExpectedChips::Time& ExpectedChips::of(Id id, const Candidate& c, std::size_t place) {
+const ExpectedChips::Time& ExpectedChips::of(CandidatePool::Id id, const Candidate& c, std::size_t place) {
   const std::size_t first = id * chips_.size();
   if (times_.size() < first + chips_.size()) times_.resize(first + chips_.size());
   if (times_[first + place].registers != kUnknown) return times_[first + place];

@@ -162,6 +162,7 @@ class Construction {
   }
 
   std::vector<Judged> best() {
+    if (place_) expected_->leave_out(*place_);
     if (!holds_tensors()) return {};
     const std::size_t counted = pool_.counted();
     for (std::size_t s = 0; s < pool_.seeds().size(); ++s) add_tiles(s);
@@ -175,7 +176,6 @@ class Construction {
     // A choice may pay only once a later one is taken, so that the best go round again.
     for (const Judged& j : ranking_.best_of_each_size(kBest)) improve(j, ranking_);
     add_shared_reductions();
-    if (place_) expected_->leave_out(*place_);
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
     std::vector<Judged> kept = ranking_.best(keep_);
@@ -200,7 +200,8 @@ class Construction {
   void improve_tiles() {
     std::vector<Judged> best = ranking_.best_of_each_size(kLaidOut);
     for (const Judged& j : ranking_.best_of_each_size(kStaged))
-      if (const std::optional<Id> deepest = pool_.with_deepest_pipeline(j.id)) add(*deepest, j.least_us, ranking_);
+      if (const std::optional<Id> deepest = pool_.with_deepest_pipeline(j.id))
+        add(fitting(*deepest), j.least_us, ranking_);
     const auto known = static_cast<std::ptrdiff_t>(best.size());
     for (const Judged& j : ranking_.best_of_each_size(kLaidOut))
       if (std::none_of(best.begin(), best.begin() + known, [&](const Judged& b) { return same_size(b, j); }))

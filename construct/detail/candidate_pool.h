@@ -42,6 +42,11 @@ struct Candidate {
   std::optional<model::Counts> counts;  // where a chip that it fits has asked for them
 };
 
+// The registers that a candidate states on a chip whose compiler would be held to `held`; nothing where its blocks do
+// not fit with them, or less would do.
+std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
+                                             const arch::ArchSpec& a, const model::Machine& m);
+
 class ExpectedChips;
 
 class CandidatePool {
@@ -67,7 +72,7 @@ class CandidatePool {
 
   // Whether it is that of the stage, of chips of this one's geometry, and of the restrictions.
   bool is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral, const Restrictions& given) const;
-  bool is_of_geometry(const arch::ArchSpec& neutral) const { return geometry_ == neutral; }
+  bool is_of(const arch::ArchSpec& neutral, const Restrictions& given) const;
 
   const std::vector<Seed>& seeds() const { return seeds_; }
   const Candidate& operator[](Id id) const { return candidates_[id]; }
@@ -90,10 +95,11 @@ class CandidatePool {
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
   std::vector<Id> unaligned(std::size_t seed, GrowthLimits limits);
 
-  // The times of its candidates on chips of its geometry that are going to be searched for; null where none were
-  // expected last.
+  // The times of its candidates on chips of its geometry that are going to be searched for; null where none are
+  // expected.
   ExpectedChips* expected() { return expected_.get(); }
-  void expect(std::span<const arch::ArchSpec* const> chips);
+  void expect(const std::vector<const arch::ArchSpec*>& chips);
+  void expect_none();
 
   // Of what grows with its candidates, but for the costs that it remembers.
   std::size_t bytes() const;

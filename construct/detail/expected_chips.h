@@ -3,12 +3,10 @@
 // The times of a pool's candidates on chips that are going to be searched for, one after the other: whichever of them
 // asks about a candidate first, the others have its answer then.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "arch/spec.h"
@@ -18,18 +16,10 @@
 
 namespace tilescope::construct {
 
-// The registers that a candidate states on a chip whose compiler would be held to `held`; nothing where its blocks do
-// not fit with them, or less would do.
-std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
-                                             const arch::ArchSpec& a, const model::Machine& m);
-
 class ExpectedChips {
  public:
-  using Id = std::uint32_t;
-
-  // Chips of one geometry; they outlive this.
+  // Chips of one geometry, known by where they are; they outlive this.
   explicit ExpectedChips(std::vector<const arch::ArchSpec*> chips);
-  bool are(std::span<const arch::ArchSpec* const> chips) const { return std::ranges::equal(chips_, chips); }
 
   // A chip's place, the same one's that was given; nothing of any other.
   std::optional<std::size_t> place_of(const arch::ArchSpec& a) const;
@@ -40,8 +30,8 @@ class ExpectedChips {
     double us = 0;
     std::int64_t registers = kUnknown;  // that the candidate states; negative where it cannot run, or less would do
   };
-  // A counted candidate's time by the model on one chip.
-  const Time& of(Id id, const Candidate& c, std::size_t place);
+  // A counted candidate's time by the model on one chip, valid until the next call.
+  const Time& of(CandidatePool::Id id, const Candidate& c, std::size_t place);
 
   std::size_t bytes() const { return times_.capacity() * sizeof(Time); }
 

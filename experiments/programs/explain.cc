@@ -164,11 +164,11 @@ struct Work {
   std::vector<Answer> answers;  // one a changed chip
 };
 
-// `pools`: what is constructed for other changes too; may be null.
-Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools* pools) {
+// `pools`: what is constructed for other changes too.
+Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   const expr::Expression& op = w.op->expression;
-  const Constructed found = c.searches(op) ? c.chip->constructor.construct(op, pools) : Constructed{};
+  const Constructed found = c.searches(op) ? c.chip->constructor.construct(op, &pools) : Constructed{};
   base::Diagnostics diags;
   if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
@@ -210,10 +210,12 @@ std::vector<Unit> units_of(std::vector<Work>& work, const std::vector<ChangedChi
   std::vector<Unit> out;
   for (Work& w : work) {
     std::vector<Unit> together(parts, Unit{&w, {}});
-    std::size_t shared = 0;
+    std::size_t searched = 0, others = 0;
     for (std::size_t c = 0; c < chips.size(); ++c)
-      if (chips[c].chip == nullptr || chips[c].same_geometry || !chips[c].searches(w.op->expression))
-        together[shared++ % parts].changes.push_back(c);
+      if (chips[c].chip == nullptr || !chips[c].searches(w.op->expression))
+        together[others++ % parts].changes.push_back(c);
+      else if (chips[c].same_geometry)
+        together[searched++ % parts].changes.push_back(c);
       else
         out.push_back({&w, {c}});
     for (Unit& u : together)
@@ -291,7 +293,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
         if (chips[c].chip != nullptr && chips[c].searches(w.op->expression)) searched.push_back(&chips[c].chip->arch);
       if (searched.size() > 1) pools.expect(searched);
       for (const std::size_t c : units[u].changes) {
-        if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c], &pools);
+        if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c], pools);
         const std::lock_guard lock(one_at_a_time);
         progress(++done, all);
       }

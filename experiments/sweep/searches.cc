@@ -61,7 +61,7 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
     auto programs =
         std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
     if (!shared.asked.insert(s.pool).second) made_again_ += shared.pools.made() - made;
-    if (--shared.to_ask[s.pool] == 0) shared.pools.drop(*s.chip);
+    if (--shared.to_ask[s.pool] == 0) shared.pools.drop(*s.chip, s.restrictions);
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }

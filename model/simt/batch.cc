@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "model/simt/detail/kernel_time.h"
 #include "model/simt/registers.h"
 
@@ -14,7 +15,11 @@ namespace {
 
 // Whether a block does the same on a core of either, and as many of a program's are there at a time: the chips differ
 // in nothing but how many cores they have, how fast these are clocked, and what is beyond them.
-bool same_core(const Rates& a, const Rates& b) {
+bool same_core(const Machine& a, const Machine& b) {
+  const auto same_name = [](const arch::ComputeSpec& x, const arch::ComputeSpec& y) {
+    return x.name == y.name && x.dtype == y.dtype && x.accumulate == y.accumulate;
+  };
+  if (!std::ranges::equal(a.arch->compute, b.arch->compute, same_name)) return false;
   Rates changed = a;
   changed.clock_hz = b.clock_hz;
   changed.cores = b.cores;
@@ -35,10 +40,11 @@ bool same_core(const Rates& a, const Rates& b) {
   changed.warp_launch_cycles = b.warp_launch_cycles;
   changed.terms = b.terms;
   changed.levels = b.levels;
-  return changed == b;
+  return changed == static_cast<const Rates&>(b);
 }
 
-// Whether as many blocks a core move the same between the levels of either.
+// Whether as many blocks a core move the same between the levels of either: all that traffic_of() reads of rates, as
+// the tests hold it to for every figure of a chip.
 bool same_reuse(const Rates& a, const Rates& b) {
   if (a.device_caches.size() != b.device_caches.size()) return false;
   for (std::size_t d = 0; d < a.device_caches.size(); ++d)
@@ -184,7 +190,11 @@ Batch::Batch(std::vector<Machine> machines)
     : machines_(std::move(machines)),
       same_core_(last_same(machines_, same_core)),
       same_reuse_(last_same(machines_, same_reuse)),
-      costs_(std::make_unique<Costs>(machines_, same_core_, same_reuse_)) {}
+      costs_(std::make_unique<Costs>(machines_, same_core_, same_reuse_)) {
+  for (const Machine& m : machines_)
+    base::check(static_cast<const Geometry&>(m) == static_cast<const Geometry&>(machines_.front()),
+                "machines of a batch are of one geometry");
+}
 Batch::~Batch() = default;
 
 void Batch::held_registers(const Counts& counts, std::span<std::int64_t> out) const {

@@ -230,24 +230,21 @@ double cycles_of(const Waves& waves, std::span<const double> cycles) {
 
 }  // namespace
 
-KernelWaves waves_of(std::int64_t blocks, std::int64_t blocks_per_core, std::int64_t cores, bool dispatched) {
+KernelWaves KernelTime::waves() const {
   KernelWaves out;
   // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
   // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
   double before = 0;
   for (const double part : {1.0, 0.75, 0.5}) {
-    const double per_core = std::ceil(part * static_cast<double>(blocks_per_core));
+    const double per_core = std::ceil(part * static_cast<double>(occupancy_.blocks_per_core));
     if (per_core != before)
-      out.residencies.push_back(add_waves(static_cast<double>(blocks), per_core, static_cast<double>(cores), out.list));
+      out.residencies.push_back(
+          add_waves(static_cast<double>(blocks_), per_core, static_cast<double>(m_.cores), out.list));
     before = per_core;
   }
   // A block with the chip to itself.
-  if (dispatched) out.list.push_back({1, 1 / static_cast<double>(cores), true, true});
+  if (m_.block_interval_us > 0) out.list.push_back({1, 1 / static_cast<double>(m_.cores), true, true});
   return out;
-}
-
-KernelWaves KernelTime::waves() const {
-  return waves_of(blocks_, occupancy_.blocks_per_core, m_.cores, m_.block_interval_us > 0);
 }
 
 KernelTime::StageRounds KernelTime::rounds(const KernelWaves& waves) const {

@@ -42,12 +42,11 @@ class Networks {
   // place of one in lane l of the vector v is kLanes * v + l.
   std::size_t add_vectors(std::size_t count);
   NetworkLanes& vector(std::size_t v) { return vectors_[v]; }
-  std::size_t vectors() const { return vectors_.size(); }
 
   // How long a step of all of so many customers of a network takes. Its place among the questions.
   std::size_t ask(std::size_t network, int customers);
   std::size_t questions() const { return questions_.size(); }
-  // Answers all questions. Throws std::bad_alloc.
+  // Answers all questions, with 256 bytes for each customer of the one that asks for most. Throws std::bad_alloc.
   void solve();
   // Cycles; 0 of no customers, and where these wait for so much less than nothing that none are left.
   double cycles(std::size_t question) const { return questions_[question].cycles; }

@@ -53,6 +53,7 @@ struct Rounds {
   };
   boost::container::small_vector<Turn, 24> turns;  // wave by wave
 };
+// Into `out`, which is empty: it is too large to be moved about.
 void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves, Rounds& out);
 
 // A core that runs waves of blocks, of one stage of their kernel.
@@ -65,7 +66,8 @@ class CoreTime {
   struct Steps {
     Lanes core, alone, use, store;
   };
-  // Where a core's questions are among those of the networks.
+  // Where a core's questions are among those of the networks, in the order of turns, in each its first step before any
+  // other; and what its steps have beside.
   struct Questions {
     std::size_t first = 0;
     boost::container::small_vector<Steps, 2, std::allocator<Steps>> steps;

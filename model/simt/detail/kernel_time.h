@@ -4,11 +4,13 @@
 // other in every block.
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <memory>
 #include <optional>
 #include <span>
 
-#include "model/common/detail/overlap.h"
+#include "base/fixed_vector.h"
+#include "model/common/detail/parts.h"
 #include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/core_time.h"
@@ -79,8 +81,6 @@ struct KernelWaves {
   boost::container::small_vector<Wave, 24> list;
   base::FixedVector<Waves, 3> residencies;
 };
-// So many blocks, of which a core may have so many at a time, and which may be `dispatched` one by one.
-KernelWaves waves_of(std::int64_t blocks, std::int64_t blocks_per_core, std::int64_t cores, bool dispatched);
 
 // A kernel at a machine's rates, from the costs of its stages, which outlive it.
 class KernelTime {

@@ -15,6 +15,7 @@
 
 #include "construct/aligned_programs.h"
 #include "construct/detail/candidate_pool.h"
+#include "construct/detail/expected_chips.h"
 #include "construct/roller.h"
 #include "construct/search_space.h"
 #include "tests/support/random_chip.h"
@@ -53,20 +54,30 @@ RC_GTEST_PROP(Pool, OfExpectedChipsChangesNoResult, ()) {
   std::deque<arch::ArchSpec> chips;
   std::vector<const arch::ArchSpec*> expected;
   const arch::ArchSpec neutral = with_neutral_rates(tests::chip(name));
-  for (int chip = 0; chip < 4; ++chip)
+  for (const char* cores : {"7", "60"})
+    expected.push_back(&chips.emplace_back(tests::chip(name, {{"core.count", cores}})));
+  for (int chip = 0; chip < 3; ++chip)
     if (const arch::ArchSpec& a = chips.emplace_back(tests::any_neighbour(name)); with_neutral_rates(a) == neutral)
       expected.push_back(&a);
   CandidatePools pools(kPlenty);
   pools.expect(expected);
-  for (int search = 0; search < 3; ++search) {
-    const arch::ArchSpec& a = chips[static_cast<std::size_t>(tests::any_of_range(0, 3))];
+  RC_ASSERT(pools.of(e, chips.front(), {}).expected() != nullptr);
+  RC_ASSERT(pools.of(e, chips.front(), {}).expected()->place_of(chips.front()) == 0U);
+  for (int search = 0; search < 4; ++search) {
+    // What is found for a chip is of no use for another one that has come to its place.
+    if (search == 3) {
+      pools.expect({});
+      chips.front() = tests::chip(name, {{"core.count", "11"}});
+      if (tests::any_of_range(0, 1) == 0) pools.expect(expected);
+    }
+    const arch::ArchSpec& a = chips[search == 3 ? 0 : static_cast<std::size_t>(tests::any_of_range(0, 4))];
     const auto keep = static_cast<std::size_t>(tests::any_of_range(1, 100));
     RC_ASSERT(texts_of(roller(e, a, keep, {}, &pools), a) == texts_of(roller(e, a, keep), a));
   }
 }
 
-// What a bound leaves out is slower than each of the kept programs, or faster by no more than the gap at which search
-// ends: a search that judges every candidate finds nothing that is faster by more.
+// What a bound leaves out is slower than each of the first ten that are kept programs, or faster by no more than the
+// gap at which search ends: a search that judges every candidate finds nothing that is faster by more.
 void expect_within_gap(const std::vector<Ranked>& found, const std::vector<Ranked>& of_all, const std::string& where) {
   ASSERT_EQ(found.size(), of_all.size()) << where;
   for (std::size_t r = 0; r < found.size(); ++r)
@@ -175,11 +186,13 @@ TEST(Pool, IsLetGoOf) {
   CandidatePools pools(kPlenty);
   pools.of(e, v100, {});
   pools.of(e, other, {});
-  pools.drop(tests::chip("v100", {{"core.count", "40"}}));
+  pools.of(e, v100, {.pads = false});
+  pools.drop(tests::chip("v100", {{"core.count", "40"}}), {});
+  pools.of(e, v100, {.pads = false});
   pools.of(e, other, {});
-  EXPECT_EQ(pools.made(), 2U);
-  pools.of(e, v100, {});
   EXPECT_EQ(pools.made(), 3U);
+  pools.of(e, v100, {});
+  EXPECT_EQ(pools.made(), 4U);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/common/detail/overlap.h"
+#include "model/common/detail/parts.h"
 
 #include <algorithm>
 
