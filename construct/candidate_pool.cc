@@ -174,13 +174,9 @@ void CandidatePool::expect(const std::vector<const arch::ArchSpec*>& chips) {
 }
 void CandidatePool::expect_none() { expected_.reset(); }
 
-bool CandidatePool::is_of(const arch::ArchSpec& neutral, const Restrictions& given) const {
-  return same(given_, given) && geometry_ == neutral;
-}
-
 bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral,
                           const Restrictions& given) const {
-  return stage_ == one_stage && is_of(neutral, given);
+  return stage_ == one_stage && same(given_, given) && is_of_geometry(neutral);
 }
 
 LayoutRules CandidatePool::rules(bool pads, std::int64_t cores) {

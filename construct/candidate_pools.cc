@@ -129,8 +129,8 @@ void CandidatePools::expect(std::vector<const arch::ArchSpec*> chips) {
   expected_ = std::move(chips);
 }
 
-void CandidatePools::drop(const arch::ArchSpec& a, const Restrictions& given) {
-  pools_.remove_if([&, chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of(chip, given); });
+void CandidatePools::drop(const arch::ArchSpec& a) {
+  pools_.remove_if([chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of_geometry(chip); });
 }
 
 }  // namespace tilescope::construct

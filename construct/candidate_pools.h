@@ -37,8 +37,8 @@ class CandidatePools {
   // found for all of them at a time. They stay where they are until this is called again.
   void expect(std::vector<const arch::ArchSpec*> chips);
 
-  // Lets go of the pools that chips of this one's geometry share under the restrictions.
-  void drop(const arch::ArchSpec& a, const Restrictions& given);
+  // Lets go of the pools that chips of this one's geometry share, under whatever restrictions.
+  void drop(const arch::ArchSpec& a);
 
   // Pools that were made, those that were made again after they had gone among them.
   std::uint64_t made() const { return made_; }

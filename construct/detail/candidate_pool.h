@@ -72,7 +72,7 @@ class CandidatePool {
 
   // Whether it is that of the stage, of chips of this one's geometry, and of the restrictions.
   bool is_of(const expr::Expression& one_stage, const arch::ArchSpec& neutral, const Restrictions& given) const;
-  bool is_of(const arch::ArchSpec& neutral, const Restrictions& given) const;
+  bool is_of_geometry(const arch::ArchSpec& neutral) const { return geometry_ == neutral; }
 
   const std::vector<Seed>& seeds() const { return seeds_; }
   const Candidate& operator[](Id id) const { return candidates_[id]; }

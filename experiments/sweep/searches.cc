@@ -28,7 +28,10 @@ std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Rest
   const auto pool = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) {
     return restrict_alike(s.restrictions, restrictions) && s.neutral == neutral;
   });
-  searches_.push_back({&chip, restrictions, static_cast<std::size_t>(pool - shared_.begin())});
+  const auto geometry =
+      std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.neutral == neutral; });
+  searches_.push_back({&chip, restrictions, static_cast<std::size_t>(pool - shared_.begin()),
+                       static_cast<std::size_t>(geometry - shared_.begin())});
   if (pool == shared_.end()) shared_.push_back({std::move(neutral), restrictions});
   return number;
 }
@@ -37,7 +40,7 @@ void SweepSearches::expect(std::size_t search, std::size_t workload) {
   std::shared_ptr<Found>& found = found_[{search, workload}];
   if (found == nullptr) {
     found = std::make_shared<Found>();
-    ++pools_[workload]->to_ask[searches_[search].pool];
+    ++pools_[workload]->to_ask[searches_[search].geometry];
   }
   ++found->expected;
 }
@@ -61,7 +64,7 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
     auto programs =
         std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
     if (!shared.asked.insert(s.pool).second) made_again_ += shared.pools.made() - made;
-    if (--shared.to_ask[s.pool] == 0) shared.pools.drop(*s.chip, s.restrictions);
+    if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }

@@ -51,7 +51,8 @@ class SweepSearches {
   struct Asked {
     const arch::ArchSpec* chip = nullptr;
     construct::Restrictions restrictions;
-    std::size_t pool = 0;
+    std::size_t pool = 0;      // by number: of one geometry under the same restrictions
+    std::size_t geometry = 0;  // the number of its first pool
   };
   struct Shared {
     arch::ArchSpec neutral;
@@ -70,7 +71,7 @@ class SweepSearches {
     std::mutex one_at_a_time;
     construct::CandidatePools pools;
     std::set<std::size_t> asked;                // by number
-    std::map<std::size_t, std::size_t> to_ask;  // searches, by the same number
+    std::map<std::size_t, std::size_t> to_ask;  // searches, by geometry
   };
 
   const std::vector<SweepWorkload>& workloads_;
