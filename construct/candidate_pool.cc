@@ -309,7 +309,7 @@ std::optional<CandidatePool::Id> CandidatePool::with_deepest_pipeline(Id id) {
 std::vector<CandidatePool::Id> CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
   std::vector<Id> out;
   for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, cores))) out.push_back(add(std::move(p)));
-  listed_bytes_ += sizeof(out) + out.size() * sizeof(Id);
+  listed_bytes_ += sizeof(std::vector<Id>) + out.size() * sizeof(Id);
   return out;
 }
 

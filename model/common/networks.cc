@@ -2,6 +2,7 @@
 #include "model/common/detail/networks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <numeric>
 
@@ -89,7 +90,7 @@ void analyse_two(std::size_t resources, const TwoVectors* demand, const TwoVecto
 template <class Of>
 class Together {
  public:
-  static constexpr std::size_t kVectors = sizeof(Of) / sizeof(Lanes);
+  static constexpr std::size_t kVectors = std::size(Of{}.of) / kLanes;
 
   void solve(std::array<const NetworkLanes*, kVectors> vectors, int most) {
     const auto copy = [&](Of& to, const auto& lanes_of) {

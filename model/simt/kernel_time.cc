@@ -168,7 +168,8 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
   // What each resource alone would take on the core that gets the most blocks.
   const double us_per_cycle = 1e6 / m.clock_hz;
   const std::int64_t resident = occupancy_.blocks_per_core * m.cores;
-  const auto full = static_cast<double>(blocks_ / resident), rest = static_cast<double>(blocks_ % resident);
+  const std::int64_t full_waves = blocks_ / resident;
+  const auto full = static_cast<double>(full_waves), rest = static_cast<double>(blocks_ % resident);
   const double max_blocks =
       full * static_cast<double>(occupancy_.blocks_per_core) + std::ceil(rest / static_cast<double>(m.cores));
   CoreBusy alone;
