@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 namespace tilescope::model {
 namespace {
@@ -42,48 +43,25 @@ template <std::size_t kResources, class Of>
   }
 }
 
-template <class Of>
+template <class Of, std::size_t... kResources>
 [[gnu::always_inline]] inline void analyse(std::size_t resources, const Of* demand, const Of& waiting, int most,
-                                           Of* cycles) {
-  static_assert(kMaxResources == 10);
-  switch (resources) {
-    case 0:
-      return analyse<0>(demand, waiting, most, cycles);
-    case 1:
-      return analyse<1>(demand, waiting, most, cycles);
-    case 2:
-      return analyse<2>(demand, waiting, most, cycles);
-    case 3:
-      return analyse<3>(demand, waiting, most, cycles);
-    case 4:
-      return analyse<4>(demand, waiting, most, cycles);
-    case 5:
-      return analyse<5>(demand, waiting, most, cycles);
-    case 6:
-      return analyse<6>(demand, waiting, most, cycles);
-    case 7:
-      return analyse<7>(demand, waiting, most, cycles);
-    case 8:
-      return analyse<8>(demand, waiting, most, cycles);
-    case 9:
-      return analyse<9>(demand, waiting, most, cycles);
-    default:
-      return analyse<10>(demand, waiting, most, cycles);
-  }
+                                           Of* cycles, std::index_sequence<kResources...> /*any number*/) {
+  ((resources == kResources ? analyse<kResources>(demand, waiting, most, cycles) : void()), ...);
 }
+using AnyNumber = std::make_index_sequence<kMaxResources + 1>;
 
 // Two vectors at a time: one computes while the other waits for its results.
 using TwoVectors = LanesOf<2 * kLanes>;
 
 TILESCOPE_VECTORS
 void analyse_one(std::size_t resources, const Lanes* demand, const Lanes& waiting, int most, Lanes* cycles) {
-  analyse(resources, demand, waiting, most, cycles);
+  analyse(resources, demand, waiting, most, cycles, AnyNumber());
 }
 
 TILESCOPE_VECTORS
 void analyse_two(std::size_t resources, const TwoVectors* demand, const TwoVectors& waiting, int most,
                  TwoVectors* cycles) {
-  analyse(resources, demand, waiting, most, cycles);
+  analyse(resources, demand, waiting, most, cycles, AnyNumber());
 }
 
 // Some vectors of networks side by side, and their cycles for every number of customers up to `most`.

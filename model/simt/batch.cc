@@ -96,14 +96,14 @@ class Batch::Costs {
 
  private:
   struct OfMachine {
-    StageRoom room;
+    StageStorage storage;
     StageCosts costs;
     std::optional<KernelTime> kernel;  // none where the machine is not asked
     std::size_t waves = 0;
     KernelTime::Questions questions;
   };
 
-  // So many that their networks stay at hand.
+  // Machines whose networks stay in a core's first cache; any number has the same results.
   static constexpr std::size_t kTogether = 16;
 
   void times(const Counts& counts, std::span<const std::int64_t> registers, std::span<double> us, std::size_t begin,
@@ -143,20 +143,21 @@ class Batch::Costs {
     OfMachine& of = of_[i];
     const OfMachine* core = before(i, same_core_, [&](std::size_t other) { return registers[other] == registers[i]; });
     if (core == nullptr) {
-      if (!find_occupancy(counts, m, registers[i], of.room, of.costs)) return false;
+      if (!find_occupancy(counts, m, registers[i], of.storage, of.costs)) return false;
     } else {
-      of.room.arithmetic = core->room.arithmetic;
+      of.storage.arithmetic = core->storage.arithmetic;
       of.costs.counts = core->costs.counts;
       of.costs.occupancy = core->costs.occupancy;
     }
     const std::int64_t per_core = of.costs.occupancy.blocks_per_core;
     const OfMachine* reuse = before(
         i, same_reuse_, [&](std::size_t other) { return of_[other].costs.occupancy.blocks_per_core == per_core; });
-    if (reuse == nullptr) of.room.traffic = traffic_of(counts, m, per_core);
-    of.costs.traffic = reuse == nullptr ? &of.room.traffic : reuse->costs.traffic;
+    if (reuse == nullptr) of.storage.traffic = traffic_of(counts, m, per_core);
+    of.costs.traffic = reuse == nullptr ? &of.storage.traffic : reuse->costs.traffic;
     const bool as_before = core != nullptr && same_block_bytes(*core->costs.traffic, *of.costs.traffic);
-    if (!as_before) of.room.work = work_of_block(counts, m, of.room.arithmetic, of.costs.occupancy, *of.costs.traffic);
-    of.costs.work = as_before ? core->costs.work : &of.room.work;
+    if (!as_before)
+      of.storage.work = work_of_block(counts, m, of.storage.arithmetic, of.costs.occupancy, *of.costs.traffic);
+    of.costs.work = as_before ? core->costs.work : &of.storage.work;
     of.costs.core.emplace(counts, *of.costs.work, *of.costs.traffic, m);
     of.kernel.emplace(std::span(&of.costs, 1), m);
     return true;

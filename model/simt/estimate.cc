@@ -56,10 +56,10 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
-// `rooms`, `stages`: memory for what the stages cost.
+// `storages`, `stages`: where what the stages cost lies.
 std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Machine& m, WarmCache* warm,
-                                        std::span<StageRoom> rooms, std::span<StageCosts> stages) {
-  if (!find_costs(counts, m, 0, warm, rooms, stages)) return std::nullopt;
+                                        std::span<StageStorage> storages, std::span<StageCosts> stages) {
+  if (!find_costs(counts, m, 0, warm, storages, stages)) return std::nullopt;
   const KernelTime kernel(stages, m);
   Estimate s;
   s.terms = m.terms;
@@ -84,9 +84,9 @@ std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Ma
 }
 
 std::optional<Estimate> estimate_counts(const Counts& counts, const Machine& m, WarmCache* warm) {
-  StageRoom room;
+  StageStorage storage;
   StageCosts costs;
-  return estimate_kernel({&counts, 1}, m, warm, {&room, 1}, {&costs, 1});
+  return estimate_kernel({&counts, 1}, m, warm, {&storage, 1}, {&costs, 1});
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
@@ -102,9 +102,9 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
   std::vector<CountsStorage> storages(own.size());
   std::vector<Counts> counts;
   for (std::size_t i = 0; i < own.size(); ++i) counts.push_back(count(own[i], kernels[i], m, storages[i], known));
-  std::vector<StageRoom> rooms(counts.size());
+  std::vector<StageStorage> of_stages(counts.size());
   std::vector<StageCosts> costs(counts.size());
-  return estimate_kernel(counts, m, warm, rooms, costs);
+  return estimate_kernel(counts, m, warm, of_stages, costs);
 }
 
 }  // namespace
@@ -113,9 +113,9 @@ std::optional<Estimate> estimate(const Counts& counts, const Machine& m) { retur
 
 std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
                                         const Machine& m) {
-  StageRoom room;
+  StageStorage storage;
   StageCosts costs;
-  if (!find_costs({&counts, 1}, m, registers, nullptr, {&room, 1}, {&costs, 1}))
+  if (!find_costs({&counts, 1}, m, registers, nullptr, {&storage, 1}, {&costs, 1}))
     return std::numeric_limits<double>::infinity();
   const KernelTime kernel({&costs, 1}, m);
   if (kernel.least_us() >= limit_us) return std::nullopt;

@@ -81,7 +81,7 @@ double block_bytes(const StageCosts& s) {
 // What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
 // as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
 void read_again(std::span<const StageCosts> stages, std::int64_t per_core, const Machine& m,
-                std::span<StageRoom> rooms) {
+                std::span<StageStorage> storages) {
   const std::int64_t on_a_core = std::min(per_core, base::ceil_div(stages.front().counts->blocks, m.cores));
   const auto blocks = static_cast<double>(on_a_core);
   const double staged = m.core_cache_shared ? static_cast<double>(stages.front().counts->scratchpad.n) * blocks : 0;
@@ -89,7 +89,7 @@ void read_again(std::span<const StageCosts> stages, std::int64_t per_core, const
   for (const StageCosts& s : stages) touched.push_back(block_bytes(s) * blocks);
   for (std::size_t i = 1; i < stages.size(); ++i)
     for (std::size_t o = 0; o < stages[i].counts->inputs.size(); ++o) {
-      Traffic& t = rooms[i].traffic;
+      Traffic& t = storages[i].traffic;
       OperandTraffic& operand = t.operand[o];
       std::size_t before = i;
       const tile::TileSpace& space = stages[i].space();
@@ -117,10 +117,10 @@ void read_again(std::span<const StageCosts> stages, std::int64_t per_core, const
 
 // Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
 void serve_and_touch(std::span<const StageCosts> stages, std::int64_t resident, const Machine& m, WarmCache& warm,
-                     std::span<StageRoom> rooms) {
+                     std::span<StageStorage> storages) {
   KernelUses uses{{}, static_cast<double>(stages.front().counts->blocks) / static_cast<double>(resident)};
   for (const StageCosts& s : stages) add_uses(uses, *s.counts, *s.traffic);
-  for (std::size_t i = 0; i < stages.size(); ++i) warm.serve(rooms[i].traffic, *stages[i].counts->program, uses);
+  for (std::size_t i = 0; i < stages.size(); ++i) warm.serve(storages[i].traffic, *stages[i].counts->program, uses);
   warm.touch(uses);
   const StageCosts& last = stages.back();
   if (const KernelUses second = uses_of_combining(*last.counts->program, m, *last.traffic); !second.tensors.empty())
@@ -129,11 +129,12 @@ void serve_and_touch(std::span<const StageCosts> stages, std::int64_t resident, 
 
 }  // namespace
 
-bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageRoom& room, StageCosts& out) {
+bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageStorage& storage,
+                    StageCosts& out) {
   const StageProgram& p = *counts.program;
   const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
   if (!arithmetic) return false;
-  room.arithmetic = *arithmetic;
+  storage.arithmetic = *arithmetic;
   out.counts = &counts;
   BlockNeeds needs = needs_of(counts);
   if (stated > 0) needs.stated_registers = stated;
@@ -142,19 +143,19 @@ bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated,
 }
 
 bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
-                std::span<StageRoom> rooms, std::span<StageCosts> out) {
+                std::span<StageStorage> storages, std::span<StageCosts> out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (!find_occupancy(counts[i], m, stated, rooms[i], out[i])) return false;
-    out[i].traffic = &rooms[i].traffic;
-    out[i].work = &rooms[i].work;
+    if (!find_occupancy(counts[i], m, stated, storages[i], out[i])) return false;
+    out[i].traffic = &storages[i].traffic;
+    out[i].work = &storages[i].work;
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
-  for (std::size_t i = 0; i < counts.size(); ++i) rooms[i].traffic = traffic_of(counts[i], m, per_core);
-  if (out.size() > 1) read_again(out, per_core, m, rooms);
-  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm, rooms);
+  for (std::size_t i = 0; i < counts.size(); ++i) storages[i].traffic = traffic_of(counts[i], m, per_core);
+  if (out.size() > 1) read_again(out, per_core, m, storages);
+  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm, storages);
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    rooms[i].work = work_of_block(counts[i], m, rooms[i].arithmetic, out[i].occupancy, rooms[i].traffic);
-    out[i].core.emplace(counts[i], rooms[i].work, rooms[i].traffic, m);
+    storages[i].work = work_of_block(counts[i], m, storages[i].arithmetic, out[i].occupancy, storages[i].traffic);
+    out[i].core.emplace(counts[i], storages[i].work, storages[i].traffic, m);
   }
   return true;
 }

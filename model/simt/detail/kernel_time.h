@@ -35,7 +35,7 @@ struct StageCosts {
   double repeats() const { return static_cast<double>(counts->repeats); }
 };
 // Where that may lie, and the chip's instruction for the stage.
-struct StageRoom {
+struct StageStorage {
   Arithmetic arithmetic;
   Traffic traffic;
   BlockWork work;
@@ -43,13 +43,14 @@ struct StageRoom {
 
 // How many blocks of a stage a core has, and the instruction that it computes with. False where the chip has none.
 // `stated`: registers that its compiler is held to, in place of what its counts say; as they say where 0.
-bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageRoom& room, StageCosts& out);
+bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageStorage& storage,
+                    StageCosts& out);
 
 // What the stages of a kernel cost. False, and costs are meaningless, where the chip has no instruction for one of
 // them. `stated`: registers that a stage's compiler is held to, in place of what its counts say; as they say where 0.
 // `warm`: what the kernels before have left in the device's caches, and what this one leaves then; may be null.
 bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t stated, WarmCache* warm,
-                std::span<StageRoom> rooms, std::span<StageCosts> out);
+                std::span<StageStorage> storages, std::span<StageCosts> out);
 
 template <class Of>
 double sum(std::span<const StageCosts> stages, const Of& of) {
