@@ -98,7 +98,9 @@ bool is_plain(const StageProgram& p, const StageProgram& tile, const arch::ArchS
   if (p.block_order != tile.block_order || p.group_m != tile.group_m) return false;
   for (std::size_t i = 0; i < p.operands.size(); ++i)
     if (p.operands[i].cached != tile.operands[i].cached) return false;
-  return p.operands == apply_layout(p, {chip}).operands;
+  StageProgram placed = p;
+  apply_layout(placed, {chip});
+  return p.operands == placed.operands;
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::Arch
       chip_(geometry_),
       counted_by_(model::make_geometry(geometry_)),
       known_(counted_by_),
-      memory_(known_),
+      layouts_(known_),
       seeds_(seeds_of(stage_, geometry_, given_)) {}
 
 CandidatePool::~CandidatePool() = default;
@@ -181,7 +181,7 @@ bool CandidatePool::is_of(const expr::Expression& one_stage, const arch::ArchSpe
 
 LayoutRules CandidatePool::rules(bool pads, std::int64_t cores) {
   chip_.core.count = cores;
-  return {chip_, pads, &memory_, given_.direct_stores};
+  return {chip_, pads, &layouts_, given_.direct_stores};
 }
 
 // --- tiles
@@ -260,9 +260,11 @@ std::vector<LevelTile> CandidatePool::given_tile(const Seed& seed, const GrowthL
 }
 
 CandidatePool::Id CandidatePool::laid_out(std::size_t seed, const GrowthLimits& limits, Tile& tile) {
-  if (!tile.laid_out)
-    tile.laid_out = add(apply_layout(
-        program_of(seeds_[seed], limits_of(seeds_[seed], limits), tile.registers, tile.block), rules(given_.pads)));
+  if (!tile.laid_out) {
+    StageProgram p = program_of(seeds_[seed], limits_of(seeds_[seed], limits), tile.registers, tile.block);
+    apply_layout(p, rules(given_.pads));
+    tile.laid_out = add(std::move(p));
+  }
   return *tile.laid_out;
 }
 
@@ -285,7 +287,9 @@ std::vector<CandidatePool::Id> CandidatePool::unaligned(std::size_t seed, Growth
 CandidatePool::Id CandidatePool::with_plain_rows(Id id) {
   const auto found = plain_.find(id);
   if (found != plain_.end()) return found->second;
-  const Id plain = add(apply_layout(candidates_[id].program, rules(false)));
+  StageProgram p = candidates_[id].program;
+  apply_layout(p, rules(false));
+  const Id plain = add(std::move(p));
   plain_.emplace(id, plain);
   return plain;
 }
@@ -306,28 +310,30 @@ std::optional<CandidatePool::Id> CandidatePool::with_deepest_pipeline(Id id) {
   return found->second;
 }
 
-std::vector<CandidatePool::Id> CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
-  std::vector<Id> out;
-  for (StageProgram& p : knob(candidates_[id].program, rules(given_.pads, cores))) out.push_back(add(std::move(p)));
-  listed_bytes_ += sizeof(std::vector<Id>) + out.size() * sizeof(Id);
-  return out;
+CandidatePool::List CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
+  static constexpr Id kNone = 0;
+  made_.clear();
+  knob(candidates_[id].program, rules(given_.pads, cores), made_);
+  if (made_.empty()) return &kNone;
+  auto* list = static_cast<Id*>(arena_.allocate((made_.size() + 1) * sizeof(Id), alignof(Id)));
+  list[0] = static_cast<Id>(made_.size());
+  for (std::size_t i = 0; i < made_.size(); ++i) list[i + 1] = add(std::move(made_[i]));
+  return list;
 }
 
-const std::vector<CandidatePool::Id>& CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
+std::span<const CandidatePool::Id> CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
+  const auto in = [](List list) { return std::span<const Id>(list + 1, *list); };
   const auto knobs = layout_knobs();
   const auto place = static_cast<std::size_t>(std::find(knobs.begin(), knobs.end(), knob) - knobs.begin());
   if (asks_for_cores(knob)) {
     const auto [found, fresh] = others_by_cores_.try_emplace({id, place, cores});
     if (fresh) found->second = made_by(knob, id, cores);
-    return found->second;
+    return in(found->second);
   }
   base::check(place < kLayoutKnobs, "a choice is one of layout_knobs()");
   if (others_.size() <= id) others_.resize(candidates_.size());
-  if (others_[id][place] == nullptr) {
-    auto made = std::make_unique<std::vector<Id>>(made_by(knob, id, 1));
-    others_[id][place] = std::move(made);
-  }
-  return *others_[id][place];
+  if (others_[id][place] == nullptr) others_[id][place] = made_by(knob, id, 1);
+  return in(others_[id][place]);
 }
 
 const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits& limits, std::int64_t cores,
@@ -354,7 +360,7 @@ CandidatePool::Id CandidatePool::first_of(ByHash& known, std::size_t hash, Id id
   return id;
 }
 
-CandidatePool::Id CandidatePool::add(StageProgram p) {
+CandidatePool::Id CandidatePool::add(StageProgram&& p) {
   p.registers = kSomeRegisters;
   const std::size_t hash = hash_of(p);
   const auto [begin, end] = by_hash_.equal_range(hash);
@@ -378,19 +384,13 @@ const model::Counts& CandidatePool::counts(Id id) {
     model::CountsStorage storage;
     c.counts = model::count(c.program, model::alone(c.program, counted_by_.engines), counted_by_, storage, &known_);
     ++counted_;
-    arena_bytes_ += model::keep_in(*c.counts, arena_);
+    model::keep_in(*c.counts, arena_);
   }
   return *c.counts;
 }
 
 std::size_t CandidatePool::bytes() const {
-  // Nodes of tables and trees hold pointers beside their values: one and a hash, or three and a color.
-  constexpr std::size_t kInTable = 2 * sizeof(void*), kInTree = 4 * sizeof(void*);
-  const std::size_t hashed = by_hash_.size() + by_tiles_.size() + by_size_.size();
-  return candidates_.size() * sizeof(Candidate) + hashed * (sizeof(ByHash::value_type) + kInTable) +
-         others_.size() * sizeof(decltype(others_)::value_type) +
-         others_by_cores_.size() * (sizeof(decltype(others_by_cores_)::value_type) + kInTree) + listed_bytes_ +
-         arena_bytes_ + tile_bytes_ + (expected_ == nullptr ? 0 : expected_->bytes());
+  return memory_.bytes() + tile_bytes_ + (expected_ == nullptr ? 0 : expected_->bytes());
 }
 
 }  // namespace tilescope::construct

@@ -175,7 +175,7 @@ class Growth {
   const LevelLimits& limits_;
   std::size_t inputs_;
   double steps_ = 1;  // of the reduction
-  std::array<std::vector<Along>, tile::kMaxAxes> along_;
+  std::array<boost::container::small_vector<Along, 24>, tile::kMaxAxes> along_;
   std::array<std::array<bool, tile::kMaxOperands>, tile::kMaxAxes> uses_{};
   std::vector<Tile> next_;        // that are still to be visited, of every tile on the way
   std::vector<LevelTile> tiles_;  // all that were visited,

@@ -143,7 +143,8 @@ class Schedules {
     p = tile::with_micro_kernel(std::move(p), kernel, limits_.max_access);
     for (std::size_t i = 0; i < request_.kept.size(); ++i) p.operands[i].cached = !request_.kept[i];
     p.num_stages = stages;
-    out_.push_back(apply_layout(std::move(p), {rules_.arch, rules_.pads, rules_.known, true}));
+    apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});
+    out_.push_back(std::move(p));
   }
 
   // `step` of the longest reduced axis with its operands in the scratchpad, or the whole axis and operands as they are.
@@ -167,7 +168,7 @@ class Schedules {
       p.operands[i] = {.cached = step && i < request_.kept.size() && !request_.kept[i]};
       p.operands[i].vector = tile::default_vector(p, i, limits_.max_access);
     }
-    if (step) p = apply_layout(std::move(p), {rules_.arch, rules_.pads, rules_.known, true});
+    if (step) apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});
     if (tile::sharing_refusal(p, rules_.arch).empty()) out_.push_back(std::move(p));
   }
 

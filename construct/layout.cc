@@ -44,7 +44,7 @@ Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules,
 // The plan of a cached operand with the padding, rotation and vector that cost least, the first of equal ones.
 tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
-  const std::vector<RowPlacement> placements =
+  const RowPlacements placements =
       std::visit([&](const auto& kernel) { return row_placements(kernel, p, i, rules.arch); }, p.micro_kernel);
   const bool by_rows = std::visit([](const auto& kernel) { return reads_by_rows(kernel); }, p.micro_kernel);
   double fewest = 0, instructions = 0;
@@ -86,10 +86,11 @@ bool fit_reduction_tiles(StageProgram& q, const StageProgram& p) {
   return std::visit([&](const auto& kernel) { return whole_fragments(kernel, q); }, p.micro_kernel);
 }
 
-// Adds the same program with other threads and reduction steps, where it may have them.
-void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& step, const LayoutRules& rules,
+// Adds the same program with other threads and reduction steps; false where it may not have them.
+bool add_remade(const StageProgram& p, const Mapping& mapping, const Extents& step, const LayoutRules& rules,
                 std::vector<StageProgram>& out) {
-  StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(rules.arch));
+  StageProgram& q = out.emplace_back();
+  q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(rules.arch));
   q.thread_order = p.thread_order;
   q.reduction_order = p.reduction_order;
   q.split = p.split;
@@ -102,8 +103,12 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
     q.operands[i].box = p.operands[i].box;
   }
   q.micro_kernel = p.micro_kernel;
-  if (fit_reduction_tiles(q, p) && tile::sharing_refusal(q, rules.arch).empty())
-    out.push_back(apply_layout(std::move(q), rules));
+  if (!fit_reduction_tiles(q, p) || !tile::sharing_refusal(q, rules.arch).empty()) {
+    out.pop_back();
+    return false;
+  }
+  apply_layout(q, rules);
+  return true;
 }
 
 bool stages_anything(const StageProgram& p) {
@@ -111,9 +116,8 @@ bool stages_anything(const StageProgram& p) {
 }
 
 // Threads that own elements one stride apart, or so many neighbours.
-std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
-  std::vector<StageProgram> out;
-  if (!tile::chooses_threads(p.micro_kernel)) return out;
+void other_neighbours(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  if (!tile::chooses_threads(p.micro_kernel)) return;
   const std::int64_t widest = elements_in(arch::widest_access_of(rules.arch), base::size_of(p.space->expression.dtype));
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost(*p.space, a)) continue;
@@ -126,16 +130,14 @@ std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRu
       add_remade(p, m, p.block, rules, out);
     }
   }
-  return out;
 }
 
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
 // asynchronous copies several, else the next one in registers. Together they share the scratchpad, so that one
 // is no choice without the other.
-std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& rules) {
-  std::vector<StageProgram> out;
+void other_steps(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
-  if (!longest) return out;
+  if (!longest) return;
   const std::int64_t length = p.space->axes[*longest].extent, part = base::ceil_div(length, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
   const auto times = [&](std::int64_t n) { return step * n <= part ? step * n : part == length ? length : step; };
@@ -146,44 +148,39 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
     last = other;
     Extents e = p.block;
     e[*longest] = other;
-    std::vector<StageProgram> remade;
-    add_remade(p, p.mapping, e, rules, remade);
-    for (const StageProgram& q : remade)
-      for (std::int64_t n = 1; n <= (q.steps() > 1 ? stages : 1); ++n) {
-        if (other == step && n == p.num_stages) continue;
-        out.push_back(q);
-        out.back().num_stages = n;
-      }
+    if (!add_remade(p, p.mapping, e, rules, out)) continue;
+    const StageProgram remade = std::move(out.back());
+    out.pop_back();
+    for (std::int64_t n = 1; n <= (remade.steps() > 1 ? stages : 1); ++n)
+      if (other != step || n != p.num_stages) out.emplace_back(remade).num_stages = n;
   }
-  return out;
 }
 
 // Rows as they are: what a placement saves in passes may cost more in scratchpad bytes.
-std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
-  if (!chooses_rows(p)) return {};
-  StageProgram q = apply_layout(p, {rules.arch, false, rules.known, rules.direct_stores});
-  return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
+void other_rows(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  if (!chooses_rows(p)) return;
+  apply_layout(out.emplace_back(p), {rules.arch, false, rules.known, rules.direct_stores});
+  if (out.back().operands == p.operands) out.pop_back();
 }
 
 }  // namespace
 
-std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules& rules) {
+void other_staging(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   const std::size_t inputs = p.space->inputs.size();
-  std::vector<StageProgram> out;
   const auto add = [&](auto&& cached) {
-    StageProgram q = p;
+    bool same = true;
+    for (std::size_t i = 0; i < inputs; ++i) same = same && cached(i) == p.operands[i].cached;
+    if (same) return;
+    StageProgram& q = out.emplace_back(p);
     for (std::size_t i = 0; i < inputs; ++i) q.operands[i] = {.cached = cached(i)};
     if (!stages_anything(q)) q.num_stages = 1;
-    bool same = true;
-    for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].cached == p.operands[i].cached;
-    if (!same) out.push_back(apply_layout(std::move(q), rules));
+    apply_layout(q, rules);
   };
-  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return out;
+  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return;
   add([](std::size_t) { return true; });
   add([](std::size_t) { return false; });
   if (inputs > 1)
     for (std::size_t direct = 0; direct < inputs; ++direct) add([&](std::size_t i) { return i != direct; });
-  return out;
 }
 
 std::optional<StageProgram> with_deepest_pipeline(const StageProgram& p, const LayoutRules& rules) {
@@ -191,14 +188,14 @@ std::optional<StageProgram> with_deepest_pipeline(const StageProgram& p, const L
   StageProgram q = p;
   q.num_stages = max_stages(p, rules.arch);
   if (q.num_stages == p.num_stages) return std::nullopt;
-  return apply_layout(std::move(q), rules);
+  apply_layout(q, rules);
+  return q;
 }
 
-std::vector<StageProgram> other_block_orders(const StageProgram& p, const LayoutRules& rules) {
+void other_block_orders(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
-  if (long_axes < 2) return {};
-  std::vector<StageProgram> out;
+  if (long_axes < 2) return;
   for (const tile::BlockOrder block_order : {tile::BlockOrder::kRow, tile::BlockOrder::kColumn}) {
     StageProgram q = p;
     q.block_order = block_order;
@@ -208,37 +205,37 @@ std::vector<StageProgram> other_block_orders(const StageProgram& p, const Layout
     q.group_m = square_group(rules.arch.core.count);
     out.push_back(std::move(q));
   }
-  return out;
 }
 
 // Parts of the reduction, until blocks are a few times as many as cores.
-std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules& rules) {
+void other_splits(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   constexpr std::int64_t kMaxBlocksPerCore = 8;
-  std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
-  if (!longest) return out;
+  if (!longest) return;
   const std::int64_t blocks = p.blocks() / p.split[*longest];
   for (std::int64_t parts = 1;; parts *= 2) {
     const bool enough = parts > 1 && blocks * parts > kMaxBlocksPerCore * rules.arch.core.count;
     if (enough || parts > kMaxParts ||
         parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent))
-      return out;
+      return;
     if (parts == p.split[*longest]) continue;
     if (std::optional<StageProgram> q = split_into(p, parts, rules)) out.push_back(std::move(*q));
   }
 }
 
-StageProgram apply_layout(StageProgram p, const LayoutRules& rules) {
+void apply_layout(StageProgram& p, const LayoutRules& rules) {
   const bool by_engine = !chooses_rows(p);
-  p = copied_by_threads(std::move(p));
+  copy_by_threads(p);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (!p.operands[i].cached) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
-  p = with_results_placed(std::move(p), rules);
+  place_results(p, rules);
   if (by_engine)
-    if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) return std::move(*brought);
+    if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) {
+      p = std::move(*brought);
+      return;
+    }
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (p.operands[i].cached) choose_padding(p, i, rules);
-  return p;
 }
 
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs() {
@@ -254,11 +251,12 @@ std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& r
   constexpr std::array<LayoutKnob, kLayoutKnobs> kOrder = {other_neighbours,   other_transfers, other_staging,
                                                            other_steps,        other_splits,    other_stores,
                                                            other_block_orders, other_rows};
-  std::vector<StageProgram> out = {apply_layout(p, rules)};
+  std::vector<StageProgram> out = {p}, others;
+  apply_layout(out.front(), rules);
   for (const LayoutKnob knob : kOrder) {
-    const std::size_t so_far = out.size();
-    for (std::size_t i = 0; i < so_far; ++i)
-      for (StageProgram& q : knob(out[i], rules)) out.push_back(std::move(q));
+    others.clear();
+    for (const StageProgram& q : out) knob(q, rules, others);
+    out.insert(out.end(), others.begin(), others.end());
   }
   return out;
 }
@@ -280,7 +278,8 @@ std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts
   const std::size_t longest = tile::longest_reduced_axis(*p.space).value();
   q.split[longest] = parts;
   if (!fit_reduction_tiles(q, p)) return std::nullopt;
-  return apply_layout(std::move(q), rules);
+  apply_layout(q, rules);
+  return q;
 }
 
 }  // namespace tilescope::construct

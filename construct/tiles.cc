@@ -36,18 +36,17 @@ bool has_reuse(const TileSpace& space, const Extents& unit) {
 }
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
-std::vector<LevelTile> undominated(const std::vector<LevelTile>& tiles) {
-  std::vector<std::pair<double, double>> front;  // footprint, least traffic up to it
+std::vector<LevelTile> undominated(std::vector<LevelTile> tiles) {
+  boost::container::small_vector<std::pair<double, double>, 96> front;  // footprint, least traffic up to it
   for (const LevelTile& t : tiles) front.emplace_back(t.footprint, t.traffic);
   std::sort(front.begin(), front.end());
   for (std::size_t i = 1; i < front.size(); ++i) front[i].second = std::min(front[i].second, front[i - 1].second);
-  std::vector<LevelTile> out;
-  for (const LevelTile& t : tiles) {
+  std::erase_if(tiles, [&](const LevelTile& t) {
     const auto after = std::upper_bound(front.begin(), front.end(), t.footprint,
                                         [](double footprint, const auto& f) { return footprint < f.first; });
-    if (t.traffic * kClearlyLess <= std::prev(after)->second) out.push_back(t);
-  }
-  return out;
+    return t.traffic * kClearlyLess > std::prev(after)->second;
+  });
+  return tiles;
 }
 
 // At most `most` of the tiles: of each footprint the ones that move least, then evenly over footprints.
@@ -71,16 +70,15 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
 
 // Extents that a block may have along an axis, ascending: one thread, `per_thread` wide; threads by powers of two and
 // what cuts the axis into few equal parts, that waste at most `epsilon` of it.
-std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most,
-                                        double epsilon) {
+Choices block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most, double epsilon) {
   const std::int64_t whole = base::ceil_div(length, per_thread);
-  std::vector<std::int64_t> threads;
+  Choices threads;
   for (std::int64_t power = 2; power <= std::min(whole, most); power *= 2) threads.push_back(power);
   for (std::int64_t parts = 1; parts <= kMaxEqualParts; ++parts)
     if (const std::int64_t n = base::ceil_div(whole, parts); n > 1 && n <= most) threads.push_back(n);
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
-  std::vector<std::int64_t> out = {per_thread};
+  Choices out = {per_thread};
   for (const std::int64_t n : threads)
     if (tile::wasted_ratio(length, n * per_thread) <= epsilon) out.push_back(n * per_thread);
   return out;
@@ -168,7 +166,7 @@ AxisChoices block_choices(const TileSpace& space, const GrowthLimits& limits, co
   for (std::size_t a = 0; a < space.spatial; ++a)
     if (choices[a].size() > 1 && !is_innermost(space, a) && fills_block(a) &&
         traffic_ratio(space, first, a, choices[a][1], Level::kBlock) >= kSaves)
-      choices[a].resize(1);
+      choices[a].erase(choices[a].begin() + 1, choices[a].end());
   return choices;
 }
 
@@ -196,9 +194,8 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
       if (!tile::fills_transactions(space, a, t.extents[a], limits.transaction)) return false;
     return true;
   };
-  std::vector<LevelTile> kept;
-  std::copy_if(grown.begin(), grown.end(), std::back_inserter(kept), aligned);
-  return undominated(kept);
+  std::erase_if(grown, [&](const LevelTile& t) { return !aligned(t); });
+  return undominated(std::move(grown));
 }
 
 TileWork work_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block) {

@@ -49,6 +49,25 @@ std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Co
 
 class ExpectedChips;
 
+// The heap, and how much of it is taken.
+class CountedMemory : public std::pmr::memory_resource {
+ public:
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    bytes_ += bytes;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* at, std::size_t bytes, std::size_t alignment) override {
+    bytes_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+  std::size_t bytes_ = 0;
+};
+
 class CandidatePool {
  public:
   using Id = std::uint32_t;
@@ -89,7 +108,7 @@ class CandidatePool {
   std::optional<Id> split(Id id, std::int64_t parts);
   // As construct::with_deepest_pipeline.
   std::optional<Id> with_deepest_pipeline(Id id);
-  const std::vector<Id>& others(Id id, LayoutKnob knob, std::int64_t cores);
+  std::span<const Id> others(Id id, LayoutKnob knob, std::int64_t cores);
   // Programs whose threads share reductions, on such chips.
   const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
@@ -107,7 +126,7 @@ class CandidatePool {
   std::size_t counted() const { return counted_; }  // of them
 
  private:
-  Id add(tile::StageProgram p);
+  Id add(tile::StageProgram&& p);
   LayoutRules rules(bool pads, std::int64_t cores = 1);
   GrowthLimits limits_of(const Seed& seed, GrowthLimits limits) const;
   void add_tiles(const Seed& seed, const GrowthLimits& limits, Tiles& out);
@@ -121,9 +140,11 @@ class CandidatePool {
                  double epsilon, Tiles& out);
   std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
                                     const tile::Extents& step) const;
+  // Some candidates: how many, and which.
+  using List = const Id*;
   // What a choice makes of a candidate, on chips of so many cores.
-  std::vector<Id> made_by(LayoutKnob knob, Id id, std::int64_t cores);
-  using ByHash = std::unordered_multimap<std::size_t, Id>;
+  List made_by(LayoutKnob knob, Id id, std::int64_t cores);
+  using ByHash = std::pmr::unordered_multimap<std::size_t, Id>;
   // The candidate of that hash that is the same, or `id` itself, which is added then.
   template <class Same>
   Id first_of(ByHash& known, std::size_t hash, Id id, const Same& same);
@@ -134,22 +155,24 @@ class CandidatePool {
   arch::ArchSpec chip_;  // neutral too, but for cores where a knob asks for them
   const model::Geometry counted_by_;
   model::CachedCosts known_;
-  LayoutMemory memory_;
+  LayoutMemory layouts_;
   std::vector<Seed> seeds_;
 
-  std::pmr::monotonic_buffer_resource arena_;
-  std::deque<Candidate> candidates_;
-  ByHash by_hash_, by_tiles_, by_size_;
+  CountedMemory memory_;
+  std::pmr::monotonic_buffer_resource arena_{&memory_};  // of all that grows with the candidates
+  std::pmr::deque<Candidate> candidates_{&arena_};
+  ByHash by_hash_{&arena_}, by_tiles_{&arena_}, by_size_{&arena_};
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
-  std::unordered_map<Id, Id> plain_;
-  std::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_;
-  std::unordered_map<Id, std::optional<Id>> deepest_;
+  std::pmr::unordered_map<Id, Id> plain_{&arena_};
+  std::pmr::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_{&arena_};
+  std::pmr::unordered_map<Id, std::optional<Id>> deepest_{&arena_};
   // By place of the knob. Of knobs that do not ask for cores: of each candidate, null where it was not asked for yet.
-  std::vector<std::array<std::unique_ptr<std::vector<Id>>, kLayoutKnobs>> others_;
-  std::map<std::tuple<Id, std::size_t, std::int64_t>, std::vector<Id>> others_by_cores_;
+  std::pmr::deque<std::array<List, kLayoutKnobs>> others_{&arena_};
+  std::pmr::map<std::tuple<Id, std::size_t, std::int64_t>, List> others_by_cores_{&arena_};
+  std::vector<tile::StageProgram> made_;  // by one choice
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
   std::unique_ptr<ExpectedChips> expected_;
-  std::size_t counted_ = 0, arena_bytes_ = 0, tile_bytes_ = 0, listed_bytes_ = 0;
+  std::size_t counted_ = 0, tile_bytes_ = 0;
 };
 
 }  // namespace tilescope::construct

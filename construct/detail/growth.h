@@ -4,6 +4,7 @@
 // traffic per element of footprint.
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,8 +28,9 @@ enum class Level : std::uint8_t { kThread, kBlock };
 double traffic_ratio(const tile::TileSpace& space, const tile::Extents& tile, std::size_t axis, std::int64_t extent,
                      Level level);
 
-// Extents that a tile may have along every spatial axis, ascending; it begins with the first ones.
-using AxisChoices = std::array<std::vector<std::int64_t>, tile::kMaxAxes>;
+// Extents that a tile may have along a spatial axis, ascending, and along all of them; it begins with the first ones.
+using Choices = boost::container::small_vector<std::int64_t, 24>;
+using AxisChoices = std::array<Choices, tile::kMaxAxes>;
 
 // What a level keeps of a tile, and how much of it.
 struct LevelLimits {

@@ -44,22 +44,22 @@ struct LayoutRules {
   bool direct_stores = false;     // results leave from registers alone
 };
 
-// The program with its cached rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of
+// Has the program's cached rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of
 // tile/align.h, and rotations by a bank or a vector, the first that needs fewest passes over copy and use) and its
 // widest vectors.
-tile::StageProgram apply_layout(tile::StageProgram p, const LayoutRules& rules);
+void apply_layout(tile::StageProgram& p, const LayoutRules& rules);
 
-// One thing about a program that may be otherwise while its blocks and threads compute the same elements: what it could
-// be instead, each laid out; not all of them fit the chip.
-using LayoutKnob = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
+// One thing about a program that may be otherwise while its blocks and threads compute the same elements: adds what it
+// could be instead, each laid out; not all of them fit the chip.
+using LayoutKnob = void (*)(const tile::StageProgram&, const LayoutRules&, std::vector<tile::StageProgram>& out);
 inline constexpr std::size_t kLayoutKnobs = 8;  // how many of them layout.cc has
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs();
 
 // What of the operands is cached: everything, nothing, or all but one.
-std::vector<tile::StageProgram> other_staging(const tile::StageProgram& p, const LayoutRules& rules);
+void other_staging(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
 // Those of them that ask how many cores the chip has.
-std::vector<tile::StageProgram> other_block_orders(const tile::StageProgram& p, const LayoutRules& rules);
-std::vector<tile::StageProgram> other_splits(const tile::StageProgram& p, const LayoutRules& rules);
+void other_block_orders(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
+void other_splits(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
 
 // The program with copies of as many steps under way as there may be; nothing where it has them, or copies nothing step
 // by step.

@@ -23,19 +23,21 @@ std::int64_t max_stages(const StageProgram& p, const arch::ArchSpec& chip) {
   return chip.core.async_copy ? kPastRegisters : kOfRegisters;
 }
 
-StageProgram copied_by_threads(StageProgram p) {
+void copy_by_threads(StageProgram& p) {
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].box = 0;
-  return p;
 }
 
 std::optional<StageProgram> copied_by_engine(const StageProgram& p, const arch::ArchSpec& chip) {
   return tile::with_tma_loads(p, chip);
 }
 
-std::vector<StageProgram> other_transfers(const StageProgram& p, const LayoutRules& rules) {
-  if (p.by_tma()) return {apply_layout(copied_by_threads(p), rules)};
-  std::optional<StageProgram> brought = copied_by_engine(p, rules.arch);
-  return brought ? std::vector<StageProgram>{std::move(*brought)} : std::vector<StageProgram>{};
+void other_transfers(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  if (p.by_tma()) {
+    copy_by_threads(out.emplace_back(p));
+    apply_layout(out.back(), rules);
+  } else if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) {
+    out.push_back(std::move(*brought));
+  }
 }
 
 namespace {
@@ -60,48 +62,43 @@ double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
 }
 
 // Whole rows, of which those without padding come first, and of others those that take the fewest passes.
-StageProgram best_row_stores(const StageProgram& p, const LayoutRules& rules) {
+void store_best_rows(StageProgram& p, const LayoutRules& rules) {
   const base::Bytes widest = arch::widest_access_of(rules.arch);
-  StageProgram best = tile::with_row_stores(p, 0, widest);
-  if (!rules.pads) return best;
-  double fewest = passes_of_results(best, rules.arch);
+  tile::store_rows(p, 0, widest);
+  if (!rules.pads) return;
+  tile::OperandPlan best = p.operands.back();
+  double fewest = passes_of_results(p, rules.arch);
   for (const std::int64_t padding : result_paddings(p, rules.arch)) {
-    StageProgram q = tile::with_row_stores(p, padding, widest);
-    if (const double passes = passes_of_results(q, rules.arch); passes < fewest) {
+    tile::store_rows(p, padding, widest);
+    if (const double passes = passes_of_results(p, rules.arch); passes < fewest) {
       fewest = passes;
-      best = std::move(q);
+      best = p.operands.back();
     }
   }
-  return best;
-}
-
-// In TMA boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill sectors.
-std::vector<StageProgram> tma_stores(const StageProgram& p, const LayoutRules& rules) {
-  std::vector<StageProgram> out;
-  if (const auto& tma = rules.arch.core.tma)
-    for (base::Bytes row = tma->row; row.n >= tma->granule.n; row.n /= 2)
-      if (std::optional<StageProgram> q = tile::with_tma_stores(p, row, rules.arch)) out.push_back(std::move(*q));
-  return out;
+  p.operands.back() = best;
 }
 
 }  // namespace
 
-StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
-  const tile::OperandPlan& now = p.operands.back();
-  if (!now.cached) return tile::with_direct_stores(std::move(p), arch::widest_access_of(rules.arch));
-  if (now.box != 0)
-    if (auto stored = tile::with_tma_stores(p, p.space->output.element * now.box, rules.arch)) return *stored;
-  return best_row_stores(p, rules);
+void place_results(StageProgram& p, const LayoutRules& rules) {
+  const tile::OperandPlan now = p.operands.back();
+  if (!now.cached)
+    tile::store_directly(p, arch::widest_access_of(rules.arch));
+  else if (now.box == 0 || !tile::store_by_tma(p, p.space->output.element * now.box, rules.arch))
+    store_best_rows(p, rules);
 }
 
-std::vector<StageProgram> other_stores(const StageProgram& p, const LayoutRules& rules) {
-  if (rules.direct_stores || arch::scratchpad_of(rules.arch) == nullptr) return {};
+void other_stores(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  if (rules.direct_stores || arch::scratchpad_of(rules.arch) == nullptr) return;
   const tile::OperandPlan& now = p.operands.back();
-  std::vector<StageProgram> out = tma_stores(p, rules);
-  std::erase_if(out, [&](const StageProgram& q) { return q.operands.back().box == now.box; });
-  if (now.cached) out.push_back(tile::with_direct_stores(p, arch::widest_access_of(rules.arch)));
-  if (!now.cached || now.box != 0) out.push_back(best_row_stores(p, rules));
-  return out;
+  // In TMA boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill
+  // sectors.
+  if (const auto& tma = rules.arch.core.tma)
+    for (base::Bytes row = tma->row; row.n >= tma->granule.n; row.n /= 2)
+      if (row.n / p.space->output.element.n != now.box && !tile::store_by_tma(out.emplace_back(p), row, rules.arch))
+        out.pop_back();
+  if (now.cached) tile::store_directly(out.emplace_back(p), arch::widest_access_of(rules.arch));
+  if (!now.cached || now.box != 0) store_best_rows(out.emplace_back(p), rules);
 }
 
 bool chooses_rows(const StageProgram& p) { return !p.by_tma(); }

@@ -241,14 +241,14 @@ Counts count(const StageProgram& p, const KernelStage& kernel, const Geometry& g
   return BlockCounter(p, kernel, g, storage, known).count();
 }
 
-std::size_t keep_in(Counts& c, std::pmr::memory_resource& memory) {
+void keep_in(Counts& c, std::pmr::memory_resource& memory) {
   const auto keep = [&]<class T>(std::span<const T>& of) {
     auto* to = static_cast<T*>(memory.allocate(of.size_bytes(), alignof(T)));
     std::uninitialized_copy(of.begin(), of.end(), to);
     of = {to, of.size()};
-    return of.size_bytes();
   };
-  return keep(c.inputs) + keep(c.flows);
+  keep(c.inputs);
+  keep(c.flows);
 }
 
 }  // namespace tilescope::model

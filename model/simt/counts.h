@@ -126,7 +126,7 @@ struct CountsStorage {
 Counts count(const tile::StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsStorage& storage,
              CachedCosts* known = nullptr);
 
-// Moves what the counts' storage holds to memory of the caller's, and returns how many bytes that takes.
-std::size_t keep_in(Counts& c, std::pmr::memory_resource& memory);
+// Moves what the counts' storage holds to memory of the caller's.
+void keep_in(Counts& c, std::pmr::memory_resource& memory);
 
 }  // namespace tilescope::model

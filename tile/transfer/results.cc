@@ -68,22 +68,36 @@ std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   return {};
 }
 
-StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector) {
+void store_directly(StageProgram& p, base::Bytes max_vector) {
   p.operands.back() = {};
   p.operands.back().vector = default_vector(p, p.space->inputs.size(), max_vector);
+}
+
+void store_rows(StageProgram& p, std::int64_t padding, base::Bytes max_vector) {
+  p.operands.back() = {.cached = true, .padding = padding};
+  p.operands.back().vector = default_vector(p, p.space->inputs.size(), max_vector);
+}
+
+bool store_by_tma(StageProgram& p, base::Bytes row, const arch::ArchSpec& a) {
+  const OperandPlan before = p.operands.back();
+  p.operands.back() = {.cached = true, .box = row.n / p.space->output.element.n};
+  if (p.operands.back().box != 0 && results_refusal(p, a).empty()) return true;
+  p.operands.back() = before;
+  return false;
+}
+
+StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector) {
+  store_directly(p, max_vector);
   return p;
 }
 
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector) {
-  p.operands.back() = {.cached = true, .padding = padding};
-  p.operands.back().vector = default_vector(p, p.space->inputs.size(), max_vector);
+  store_rows(p, padding, max_vector);
   return p;
 }
 
 std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a) {
-  p.operands.back() = {.cached = true, .box = row.n / p.space->output.element.n};
-  if (p.operands.back().box == 0 || !results_refusal(p, a).empty()) return std::nullopt;
-  return p;
+  return store_by_tma(p, row, a) ? std::optional(std::move(p)) : std::nullopt;
 }
 
 }  // namespace tilescope::tile

@@ -41,11 +41,17 @@ std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector)
 // Why the program's results cannot leave as it says; empty where they can.
 std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
-// The program with its results stored directly, or in whole rows that are `padding` elements longer than they need be
-// in the scratchpad.
+// Has the program's results stored directly, or in whole rows that are `padding` elements longer than they need be in
+// the scratchpad.
+void store_directly(StageProgram& p, base::Bytes max_vector);
+void store_rows(StageProgram& p, std::int64_t padding, base::Bytes max_vector);
+// The same by TMA, in boxes whose rows have `row` bytes; false, and the program as it was, where the chip or the tensor
+// allow none.
+bool store_by_tma(StageProgram& p, base::Bytes row, const arch::ArchSpec& a);
+
+// The program with its results stored so; nothing where they cannot be.
 StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector);
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector);
-// The same by TMA, in boxes whose rows have `row` bytes; nothing where the chip or the tensor allow none.
 std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

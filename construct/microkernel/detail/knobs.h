@@ -4,9 +4,9 @@
 // tile/microkernel/.
 
 #include <cstdint>
-#include <vector>
 
 #include "arch/spec.h"
+#include "base/fixed_vector.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -15,17 +15,18 @@ namespace tilescope::construct {
 struct RowPlacement {
   std::int64_t padding = 0, rotation = 0;
 };
+using RowPlacements = base::FixedVector<RowPlacement, 8>;
 
 // Those of an input's rows that are worth trying on the chip, rows as they are first.
-std::vector<RowPlacement> row_placements(const tile::Fma&, const tile::StageProgram& p, std::size_t operand,
-                                         const arch::ArchSpec& chip);
-std::vector<RowPlacement> row_placements(const tile::Mma&, const tile::StageProgram& p, std::size_t operand,
-                                         const arch::ArchSpec& chip);
-std::vector<RowPlacement> row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
-                                         const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::Fma&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::Mma&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
 // An epilogue caches nothing.
-std::vector<RowPlacement> row_placements(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand,
-                                         const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
 
 // Whether the instructions that read a tile depend on how its rows lie.
 constexpr bool reads_by_rows(const tile::Fma&) { return false; }

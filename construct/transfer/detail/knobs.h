@@ -13,22 +13,22 @@ namespace tilescope::construct {
 // Steps under way that the search tries. What fits a chip is a limit of its own (tile/fit.h).
 std::int64_t max_stages(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
-// The program with TMA loads in place of copies by all threads, or the reverse; each laid out.
-std::vector<tile::StageProgram> other_transfers(const tile::StageProgram& p, const LayoutRules& rules);
+// Adds the program with TMA loads in place of copies by all threads, or the reverse; each laid out.
+void other_transfers(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
 
-// The program with its tiles copied by all threads.
-tile::StageProgram copied_by_threads(tile::StageProgram p);
+// Has all threads copy its tiles.
+void copy_by_threads(tile::StageProgram& p);
 
 // The program with its tiles loaded by the chip's TMA engine; nothing where the engine cannot, or the chip has none.
 std::optional<tile::StageProgram> copied_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
-// The program with its results stored the other way, directly or through the scratchpad, where construction may choose;
-// laid out.
-std::vector<tile::StageProgram> other_stores(const tile::StageProgram& p, const LayoutRules& rules);
+// Adds the program with its results stored the other way, directly or through the scratchpad, where construction may
+// choose; laid out.
+void other_stores(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
 
-// The program with its results stored as before, in the widest vectors; rows of results padded for the fewest passes
-// through the chip's banks.
-tile::StageProgram with_results_placed(tile::StageProgram p, const LayoutRules& rules);
+// Has its results stored as before, in the widest vectors; rows of results padded for the fewest passes through the
+// chip's banks.
+void place_results(tile::StageProgram& p, const LayoutRules& rules);
 
 // Whether the program chooses how rows of its tiles lie; else the TMA engine fixes it.
 bool chooses_rows(const tile::StageProgram& p);

@@ -164,7 +164,8 @@ TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
     const auto estimate = model::estimate_stage(tile::with_row_stores(p, padding, widest), chip.machine);
     return estimate->level("smem").transactions;
   };
-  p = with_results_placed(tile::with_row_stores(p, 0, widest), {chip.spec});
+  tile::store_rows(p, 0, widest);
+  place_results(p, {chip.spec});
   EXPECT_LT(passes(p.operands.back().padding), passes(0));
 }
 
