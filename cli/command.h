@@ -16,7 +16,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
-#include "base/json_writer.h"
+#include "experiments/common/json_rows.h"
 #include "targets/target.h"
 
 namespace tilescope::cli {
@@ -131,18 +131,10 @@ bool report_operators(const std::vector<Operator>& operators) {
   return every;
 }
 
-// {"rows":[...],"summary":{...}} on stdout, a row at a time: the rows of a long batch are more than is worth keeping as
-// a tree.
+// {"rows":[...],"summary":{...}} on stdout.
 template <class Row>
-void print_rows(const std::vector<Row>& rows, const base::Value& summary) {
-  fmt::print("{{\"rows\":[");
-  std::string text;
-  for (const Row& r : rows) {
-    text = &r == &rows.front() ? "\n" : ",\n";
-    base::append_json(to_document(r), text);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  }
-  fmt::print("],\n\"summary\":{}}}\n", base::to_json(summary));
+void print_rows(const std::vector<Row>& rows, const base::Value& summary, int jobs) {
+  experiments::write_json_rows(rows.size(), jobs, [&](std::size_t i) { return to_document(rows[i]); }, summary, stdout);
 }
 
 }  // namespace tilescope::cli

@@ -125,7 +125,7 @@ int run(const Options& o) {
     experiments::write_scatter_plot(*c, title, o.plot);
   }
   if (o.json) {
-    print_rows(c->rows, experiments::summary_of(*c));
+    print_rows(c->rows, experiments::summary_of(*c), o.compare.jobs);
   } else {
     print_summary(*c);
     print_worst(*c, o.worst);
