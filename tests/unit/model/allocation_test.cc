@@ -1,52 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model allocates nothing: it is asked millions of times.
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include <gtest/gtest.h>
 
 #include "model/simt/counts.h"
 #include "model/simt/estimate.h"
 #include "tests/support/build.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-
-void* counted(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
-  const auto to = static_cast<std::size_t>(alignment);
-  if (void* p = std::aligned_alloc(to, (size + to - 1) / to * to)) return p;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, alignment); }
-void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, alignment); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return ++allocations, std::malloc(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return ++allocations, std::malloc(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+#include "tests/support/count_allocations.h"
 
 namespace tilescope::model {
 namespace {
+
+using tests::allocations;
 
 long allocations_of(const expr::Expression& e, const tile::AxisCollapse& collapse, std::int64_t threads,
                     const Machine& m) {
@@ -62,12 +27,10 @@ long allocations_of(const expr::Expression& e, const tile::AxisCollapse& collaps
 
 TEST(Allocations, TheCounterCounts) {
   const long before = allocations;
-  delete new int(1);
+  ::operator delete(::operator new(1));
   EXPECT_EQ(allocations - before, 1);
-  struct alignas(64) Aligned {
-    double numbers[8];
-  };
-  delete new Aligned();
+  constexpr std::align_val_t kAligned{64};
+  ::operator delete(::operator new(64, kAligned), kAligned);
   EXPECT_EQ(allocations - before, 2);
 }
 
