@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "expr/extent.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -95,6 +97,7 @@ class OperandMaker {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
       o.im2col = true;
+      o.bounds = bounds_of(first, tensor.shape, strides);
       add_gathered_dims(first, strides, o);
     }
     return o;
@@ -156,6 +159,21 @@ class OperandMaker {
     dim.spread = high - dim.low;
     o.dims.push_back(dim);
     o.steps.push_back({{1, c.extent, c.stride}});
+  }
+
+  // What divides the element where the loops begin, and the ends of every dimension that they leave.
+  std::int64_t bounds_of(const Read& read, const std::vector<std::int64_t>& shape,
+                         const std::vector<std::int64_t>& strides) const {
+    std::vector<std::int64_t> sizes;
+    for (const expr::Axis& axis : stage().axes) sizes.push_back(axis.size);
+    std::int64_t first = 0, ends = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (!read.at[d].affine()) return 1;
+      first += read.at[d].offset * strides[d];
+      const auto span = expr::span_of(read.at[d], sizes);
+      if (!span || span->low < 0 || span->high >= shape[d]) ends = std::gcd(ends, shape[d] * strides[d]);
+    }
+    return std::gcd(first, ends);
   }
 
   // One dimension per tile axis, in the order of the tensor's coordinates; the axis that runs through the innermost

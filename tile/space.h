@@ -63,6 +63,9 @@ struct Operand {
   bool im2col = false;
   base::FixedVector<TileDim, kMaxAxes> dims;
   std::int64_t elements = 1;  // of the whole tensor
+  // Where im2col, and 0 where any will do: elements that every run of neighbours begins at a multiple of, and that it
+  // enters and leaves the tensor at multiples of, but for what its loops move it by.
+  std::int64_t bounds = 0;
   // Per dimension: how an index of it (of the tile axis where im2col) moves through the tensor, fastest loop first.
   std::vector<std::vector<CollapsedStep>> steps;
 

@@ -19,6 +19,7 @@ bool starts_align(const Operand& operand, const Extents& tile, std::int64_t v) {
     const bool fixed = last.whole || last.terms.empty();
     return fixed || tile[static_cast<std::size_t>(last.terms[0].axis)] * last.terms[0].coefficient % v == 0;
   }
+  if (operand.bounds % v != 0) return false;
   // The run ends with its loop; every other loop moves its beginning, a filter's taps by one element.
   const CollapsedStep& run = operand.steps.back().front();
   for (const std::vector<CollapsedStep>& steps : operand.steps)

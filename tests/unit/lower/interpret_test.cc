@@ -27,6 +27,7 @@ const arch::ArchSpec& v100() {
 
 RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   const tile::RProgram p = tests::any_rprogram(v100(), 7, 64);
+  for (const tile::StageProgram& s : p.simt()) RC_LOG() << s.space->stage().text << '\n';
   base::Diagnostics diags;
   const auto m = lower(p, v100(), diags);
   if (!m) {  // a random program may stage more than a block has, or state fewer registers than its sums take

@@ -35,7 +35,7 @@ std::int64_t element_at(const TileSpace& space, std::size_t operand, const Point
 // Sizes that are mostly even, so that there is something to vectorise.
 expr::Expression any_vector_operator() {
   const auto size = [] { return tests::any_element<std::int64_t>({1, 2, 3, 4, 6, 8, 12}); };
-  switch (tests::any_of_range(0, 4)) {
+  switch (tests::any_of_range(0, 5)) {
     case 0:
       return tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", size(), size(), size()));
     case 1:
@@ -44,11 +44,28 @@ expr::Expression any_vector_operator() {
     case 2:
       return tests::expression("O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]",
                                fmt::format("n=2,f={},y={},x={},c={},r=2,s=2", size(), size(), size(), size()));
-    case 3:
+    case 3: {  // a tensor of its own size: reads may leave it anywhere
+      const auto offset = [] { return tests::any_element<std::string>({"", "+1", "-1"}); };
+      const auto some = [&] { return std::max<std::int64_t>(2, size()); };
+      const std::string text =
+          fmt::format("T[i,j] = relu(I[i,j]); O[y,x] +=! T[y+r{},x+s{}] * W[r,s]", offset(), offset());
+      const std::string sizes = fmt::format("i={},j={},y={},x={},r={},s={}", some(), some(), some(), some(),
+                                            tests::any_of_range(1, 2), tests::any_of_range(1, 2));
+      return expr::single_stage(tests::expression(text, sizes), 1);
+    }
+    case 4:
       return tests::expression("O[i] max=! I[i*3+j]", fmt::format("i={},j={}", size(), size()));
     default:
       return tests::expression("O[i] +=! I[k,i*3]", fmt::format("i={},k={}", size(), size()));
   }
+}
+
+// Whether the element at a place of a gathered tile is one of the tensor, not one of the zeros around it.
+bool in_tensor(const TileSpace& space, std::size_t operand, Point index, const Point& place) {
+  const Operand& o = space.operand(operand);
+  const expr::Read read = tests::reads_of(space, operand).front();
+  for (std::size_t d = 0; d < place.size(); ++d) index[static_cast<std::size_t>(o.dims[d].terms[0].axis)] += place[d];
+  return tests::inside(space, read, tests::coordinates_at(read, tests::stage_point(space, index)));
 }
 
 RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
@@ -80,10 +97,13 @@ RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
         }
         const std::int64_t first = element_at(*space, i, start, place);
         if (first % v != 0) RC_FAIL("operand " + o.name + ": a piece starts between the vector's multiples");
+        const bool whole = o.im2col && in_tensor(*space, i, start, place);
         for (std::int64_t k = 1; k < v; ++k) {
           ++place.back();
           if (element_at(*space, i, start, place) != first + k)
             RC_FAIL("operand " + o.name + ": a piece straddles runs");
+          if (o.im2col && in_tensor(*space, i, start, place) != whole)
+            RC_FAIL("operand " + o.name + ": a piece lies partly outside the tensor");
         }
       });
     });
