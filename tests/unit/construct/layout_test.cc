@@ -96,5 +96,26 @@ RC_GTEST_PROP(LayoutKnobs, KeepTheTiles, ()) {
   }
 }
 
+// As many steps under way as any alternative has, and all else as it is.
+RC_GTEST_PROP(LayoutKnobs, TheDeepestPipelineIsAsDeepAsAny, ()) {
+  static const std::vector<arch::ArchSpec> kChips = {v100().spec, tests::chip("a100"), tests::chip("h200")};
+  const LayoutRules rules{kChips[static_cast<std::size_t>(tests::any_of_range(0, 2))]};
+  tile::StageProgram p = tests::any_program(tests::any_operator(64), 256);
+  p.num_stages = std::min(p.num_stages, tests::any_of_range(1, 2));
+  apply_layout(p, rules);
+  RC_LOG() << p.space->expression.stages.front().text << ' ' << text_of(p) << '\n';
+  std::int64_t deepest = p.num_stages;
+  std::vector<tile::StageProgram> others;
+  for (const LayoutKnob knob : layout_knobs()) knob(p, rules, others);
+  for (const tile::StageProgram& q : others)
+    if (q.block == p.block && q.by_tma() == p.by_tma() && q.split == p.split) deepest = std::max(deepest, q.num_stages);
+  std::optional<tile::StageProgram> deep = with_deepest_pipeline(p, rules);
+  RC_ASSERT(deep.has_value() == (deepest > p.num_stages));
+  if (!deep) return;
+  RC_ASSERT(deep->num_stages == deepest);
+  deep->num_stages = p.num_stages;
+  RC_ASSERT(text_of(*deep) == text_of(p));
+}
+
 }  // namespace
 }  // namespace tilescope::construct
