@@ -326,9 +326,9 @@ std::span<const CandidatePool::Id> CandidatePool::others(Id id, LayoutKnob knob,
   const auto knobs = layout_knobs();
   const auto place = static_cast<std::size_t>(std::find(knobs.begin(), knobs.end(), knob) - knobs.begin());
   if (asks_for_cores(knob)) {
-    const auto [found, fresh] = others_by_cores_.try_emplace({id, place, cores});
-    if (fresh) found->second = made_by(knob, id, cores);
-    return in(found->second);
+    List& list = others_by_cores_[{id, place, cores}];
+    if (list == nullptr) list = made_by(knob, id, cores);
+    return in(list);
   }
   base::check(place < kLayoutKnobs, "a choice is one of layout_knobs()");
   if (others_.size() <= id) others_.resize(candidates_.size());

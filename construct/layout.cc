@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <variant>
 
@@ -256,7 +257,7 @@ std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& r
   for (const LayoutKnob knob : kOrder) {
     others.clear();
     for (const StageProgram& q : out) knob(q, rules, others);
-    out.insert(out.end(), others.begin(), others.end());
+    out.insert(out.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
   }
   return out;
 }

@@ -38,8 +38,7 @@ std::vector<tile::MicroKernel> matrix_kernels(const TileSpace& space, const arch
   const std::optional<tile::MatrixUnit> axes = matrix_axes(space);
   if (!axes) return out;
   for (const arch::ComputeSpec& c : a.compute) {
-    if (c.m == 1 || c.n == 1 || c.dtype != space.expression.dtype || c.accumulate != space.expression.accumulate)
-      continue;
+    if (c.m == 1 || c.n == 1 || !tile::dtypes_refusal(c, space).empty()) continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
     if (!tile::matrix_refusal(c).empty() || space.axes[axes->depth].extent < c.k) continue;
     if (given.lowering_refusal != nullptr && !given.lowering_refusal(c, a).empty()) continue;

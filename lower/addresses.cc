@@ -91,7 +91,7 @@ Affine Addresses::by_runs(const Operand& o, const std::vector<Affine>& axes) {
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
     for (const tile::CollapsedStep& run : o.steps[d]) {
-      if (run.size == 1) continue;  // what is not 0 there is outside
+      if (run.size == 1 && !run.goes_on) continue;  // what is not 0 there is outside
       const bool slowest = &run == &o.steps[d].back();
       const Affine at =
           maker_.quotient(axes[axis], run.period, slowest ? 0 : run.size, space_.axes[axis].name + "_run");

@@ -49,7 +49,18 @@ std::int64_t stride_of(const Read& read, const std::vector<std::int64_t>& stride
   return sum;
 }
 
+// Whether a read is outside the tensor wherever the loop is beyond its one index.
+bool ends_with_tensor(const Read& read, const std::vector<std::int64_t>& shape, int axis) {
+  for (std::size_t d = 0; d < read.at.size(); ++d) {
+    const Coordinate& c = read.at[d];
+    const bool alone = c.affine() && c.terms.size() == 1 && c.terms[0].axis == axis && c.terms[0].coefficient > 0;
+    if (alone && c.terms[0].coefficient + c.offset >= shape[d]) return true;
+  }
+  return false;
+}
+
 std::vector<CollapsedStep> steps_of_group(const TileAxis& group, const Stage& stage, const Read& read,
+                                          const std::vector<std::int64_t>& shape,
                                           const std::vector<std::int64_t>& strides) {
   std::vector<CollapsedStep> steps;
   std::int64_t period = 1;
@@ -60,7 +71,8 @@ std::vector<CollapsedStep> steps_of_group(const TileAxis& group, const Stage& st
     if (!steps.empty() && stride == steps.back().stride * steps.back().size)
       steps.back().size *= size;
     else
-      steps.push_back({period, size, stride});
+      steps.push_back({period, size, stride,
+                       size == 1 && *a == group.axes.front() && stride != 0 && !ends_with_tensor(read, shape, *a)});
     period *= size;
   }
   return steps;
@@ -97,8 +109,9 @@ class OperandMaker {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
       o.im2col = true;
-      o.bounds = bounds_of(first, tensor.shape, strides);
-      add_gathered_dims(first, strides, o);
+      add_gathered_dims(first, tensor.shape, strides, o);
+      const auto innermost = static_cast<std::size_t>(o.dims.back().terms.front().axis);
+      o.alignment = alignment_of(first, tensor.shape, strides, axes_[innermost]);
     }
     return o;
   }
@@ -161,24 +174,34 @@ class OperandMaker {
     o.steps.push_back({{1, c.extent, c.stride}});
   }
 
-  // What divides the element where the loops begin, and the ends of every dimension that they leave.
-  std::int64_t bounds_of(const Read& read, const std::vector<std::int64_t>& shape,
-                         const std::vector<std::int64_t>& strides) const {
+  // Of a gathered read, as Operand says. 1 where a coordinate is not affine, and where a dimension is left by a loop
+  // that moves another one too, so that it ends elsewhere in each run.
+  std::int64_t alignment_of(const Read& read, const std::vector<std::int64_t>& shape,
+                            const std::vector<std::int64_t>& strides, const TileAxis& innermost) const {
     std::vector<std::int64_t> sizes;
     for (const expr::Axis& axis : stage().axes) sizes.push_back(axis.size);
+    std::vector<int> moved(sizes.size(), 0);  // coordinates, by each loop
     std::int64_t first = 0, ends = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (!read.at[d].affine()) return 1;
-      first += read.at[d].offset * strides[d];
-      const auto span = expr::span_of(read.at[d], sizes);
-      if (!span || span->low < 0 || span->high >= shape[d]) ends = std::gcd(ends, shape[d] * strides[d]);
+      const Coordinate& c = read.at[d];
+      if (!c.affine()) return 1;
+      first += c.offset * strides[d];
+      const auto span = expr::span_of(c, sizes);
+      bool leaves = !span || span->low < 0 || span->high >= shape[d];
+      for (const Term& t : c.terms) {
+        ++moved[static_cast<std::size_t>(t.axis)];
+        leaves = leaves || t.axis == innermost.axes.front();  // the last tile goes on behind its end
+      }
+      if (leaves) ends = std::gcd(ends, shape[d] * strides[d]);
     }
+    if (ends != 0 && std::any_of(moved.begin(), moved.end(), [](int n) { return n > 1; })) return 1;
     return std::gcd(first, ends);
   }
 
   // One dimension per tile axis, in the order of the tensor's coordinates; the axis that runs through the innermost
   // coordinate is innermost, spatial before reduced.
-  void add_gathered_dims(const Read& read, const std::vector<std::int64_t>& strides, Operand& o) const {
+  void add_gathered_dims(const Read& read, const std::vector<std::int64_t>& shape,
+                         const std::vector<std::int64_t>& strides, Operand& o) const {
     std::vector<std::size_t> order;
     for (const Coordinate& c : read.at)
       for (const Term& t : c.terms)
@@ -194,7 +217,7 @@ class OperandMaker {
       dim.terms.push_back({static_cast<int>(g), 1});
       dim.extent = axes_[g].extent;
       o.dims.push_back(dim);
-      o.steps.push_back(steps_of_group(axes_[g], stage(), read, strides));
+      o.steps.push_back(steps_of_group(axes_[g], stage(), read, shape, strides));
     }
   }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/integer.h"
 #include "tile/microkernel/epilogue.h"
@@ -148,6 +150,19 @@ double fragment_elements(const StageProgram& p, std::size_t operand) {
     if (m.vthread > 1 && o.uses(static_cast<int>(a))) apart *= static_cast<double>(m.vthread);
   }
   return apart * touched_elements(o, together);
+}
+
+std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace& space) {
+  const expr::Expression& e = space.expression;
+  if (instruction.dtype != e.dtype || instruction.accumulate != e.accumulate)
+    return fmt::format("{} multiplies {} into {}, the node {} into {}", instruction.name,
+                       base::name_of(instruction.dtype), base::name_of(instruction.accumulate), base::name_of(e.dtype),
+                       base::name_of(e.accumulate));
+  for (const Operand& o : space.inputs)
+    if (const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype; dtype != e.dtype)
+      return fmt::format("{} multiplies {}, and {} is {}", instruction.name, base::name_of(instruction.dtype), o.name,
+                         base::name_of(dtype));
+  return {};
 }
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {

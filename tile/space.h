@@ -51,6 +51,7 @@ struct CollapsedStep {
   std::int64_t period = 1;  // product of the faster loops of the group
   std::int64_t size = 1;    // of this loop
   std::int64_t stride = 0;  // elements of the tensor per index
+  bool goes_on = false;     // of one index, but the last tile may go on behind it where the tensor does too
 };
 
 // One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
@@ -63,9 +64,9 @@ struct Operand {
   bool im2col = false;
   base::FixedVector<TileDim, kMaxAxes> dims;
   std::int64_t elements = 1;  // of the whole tensor
-  // Where im2col, and 0 where any will do: elements that every run of neighbours begins at a multiple of, and that it
-  // enters and leaves the tensor at multiples of, but for what its loops move it by.
-  std::int64_t bounds = 0;
+  // Where im2col: what divides the element at which the loops begin and, of each dimension that they leave, where it
+  // ends; 0 where they begin at 0 and leave none. No vector is wider.
+  std::int64_t alignment = 0;
   // Per dimension: how an index of it (of the tile axis where im2col) moves through the tensor, fastest loop first.
   std::vector<std::vector<CollapsedStep>> steps;
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/counted_memory.h"
 #include "construct/detail/layout.h"
 #include "construct/detail/tiles.h"
 #include "construct/restrictions.h"
@@ -48,25 +49,6 @@ std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Co
                                              const arch::ArchSpec& a, const model::Machine& m);
 
 class ExpectedChips;
-
-// The heap, and how much of it is taken.
-class CountedMemory : public std::pmr::memory_resource {
- public:
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    bytes_ += bytes;
-    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
-  }
-  void do_deallocate(void* at, std::size_t bytes, std::size_t alignment) override {
-    bytes_ -= bytes;
-    std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
-  }
-  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
-
-  std::size_t bytes_ = 0;
-};
 
 class CandidatePool {
  public:
@@ -158,8 +140,8 @@ class CandidatePool {
   LayoutMemory layouts_;
   std::vector<Seed> seeds_;
 
-  CountedMemory memory_;
-  std::pmr::monotonic_buffer_resource arena_{&memory_};  // of all that grows with the candidates
+  base::CountedMemory memory_;
+  std::pmr::monotonic_buffer_resource arena_{&memory_};  // of candidates, and of tables and lists of them
   std::pmr::deque<Candidate> candidates_{&arena_};
   ByHash by_hash_{&arena_}, by_tiles_{&arena_}, by_size_{&arena_};
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;

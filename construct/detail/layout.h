@@ -50,7 +50,7 @@ struct LayoutRules {
 void apply_layout(tile::StageProgram& p, const LayoutRules& rules);
 
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: adds what it
-// could be instead, each laid out; not all of them fit the chip.
+// could be instead, each laid out; not all of them fit the chip. The program is none of those it is added to.
 using LayoutKnob = void (*)(const tile::StageProgram&, const LayoutRules&, std::vector<tile::StageProgram>& out);
 inline constexpr std::size_t kLayoutKnobs = 8;  // how many of them layout.cc has
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs();

@@ -18,11 +18,7 @@ namespace {
 // What the instruction multiplies, and whether the tiles are whole fragments of it.
 void check_instruction(const StageProgram& p, const MatrixUnit& u, const arch::ComputeSpec& spec, base::Position at,
                        base::Diagnostics& diags) {
-  const expr::Expression& e = p.space->expression;
-  if (spec.dtype != e.dtype || spec.accumulate != e.accumulate)
-    diags.error(at,
-                fmt::format("mma: {} multiplies {} into {}, the node {} into {}", spec.name, base::name_of(spec.dtype),
-                            base::name_of(spec.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
+  if (const std::string refusal = dtypes_refusal(spec, *p.space); !refusal.empty()) diags.error(at, "mma: " + refusal);
   if (!is_matrix_product(*p.space, u.rows, u.columns, u.depth)) {
     diags.error(at,
                 "mma: the node is no matrix product along m, n and k: expected m in the first tensor "

@@ -19,12 +19,13 @@ bool starts_align(const Operand& operand, const Extents& tile, std::int64_t v) {
     const bool fixed = last.whole || last.terms.empty();
     return fixed || tile[static_cast<std::size_t>(last.terms[0].axis)] * last.terms[0].coefficient % v == 0;
   }
-  if (operand.bounds % v != 0) return false;
+  if (operand.alignment % v != 0) return false;
   // The run ends with its loop; every other loop moves its beginning, a filter's taps by one element.
   const CollapsedStep& run = operand.steps.back().front();
+  if (run.stride != 1) return false;
   for (const std::vector<CollapsedStep>& steps : operand.steps)
     for (const CollapsedStep& s : steps)
-      if (s.size > 1 && (&s == &run ? s.size : s.stride) % v != 0) return false;
+      if ((s.size > 1 || s.goes_on) && (&s == &run ? s.size : s.stride) % v != 0) return false;
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "construct/transfer/detail/knobs.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/program_json.h"
@@ -103,6 +104,8 @@ RC_GTEST_PROP(LayoutKnobs, TheDeepestPipelineIsAsDeepAsAny, ()) {
   tile::StageProgram p = tests::any_program(tests::any_operator(64), 256);
   p.num_stages = std::min(p.num_stages, tests::any_of_range(1, 2));
   apply_layout(p, rules);
+  if (tests::any_of_range(0, 1) == 1)
+    if (std::optional<tile::StageProgram> brought = copied_by_engine(p, rules.arch)) p = *std::move(brought);
   RC_LOG() << p.space->expression.stages.front().text << ' ' << text_of(p) << '\n';
   std::int64_t deepest = p.num_stages;
   std::vector<tile::StageProgram> others;

@@ -35,7 +35,7 @@ std::int64_t element_at(const TileSpace& space, std::size_t operand, const Point
 // Sizes that are mostly even, so that there is something to vectorise.
 expr::Expression any_vector_operator() {
   const auto size = [] { return tests::any_element<std::int64_t>({1, 2, 3, 4, 6, 8, 12}); };
-  switch (tests::any_of_range(0, 5)) {
+  switch (tests::any_of_range(0, 7)) {
     case 0:
       return tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", size(), size(), size()));
     case 1:
@@ -53,7 +53,19 @@ expr::Expression any_vector_operator() {
                                             tests::any_of_range(1, 2), tests::any_of_range(1, 2));
       return expr::single_stage(tests::expression(text, sizes), 1);
     }
-    case 4:
+    case 4: {  // the same, along diagonals and backwards
+      const auto at = tests::any_element<std::string>({"y,x+y", "y,x-y", "y,7-x", "7-y,x", "y*2,x"});
+      const std::string text = fmt::format("T[k,i,j] = relu(I[k,i,j]); O[n,y,x] +=! T[k,{}] * W[n,k]", at);
+      return expr::single_stage(tests::expression(text, fmt::format("k={},i={},j={},n=2,y={},x={}", size(), size() + 7,
+                                                                    size() + 7, size(), size())),
+                                1);
+    }
+    case 5: {  // a last tile of taps goes on behind the tensor's end
+      const std::string text = "T[k,i,j] = relu(I[k,i,j]); O[f,x] +=! T[c*2,r*2,x] * W[f,c,r]";
+      return expr::single_stage(
+          tests::expression(text, fmt::format("k=3,i=3,j={},f=2,x={},c=2,r=2", size() + 1, size())), 1);
+    }
+    case 6:
       return tests::expression("O[i] max=! I[i*3+j]", fmt::format("i={},j={}", size(), size()));
     default:
       return tests::expression("O[i] +=! I[k,i*3]", fmt::format("i={},k={}", size(), size()));
@@ -91,11 +103,17 @@ RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
       for (std::size_t a = 0; a < tile.size(); ++a) start.push_back(block[a] * tile[a]);
       tests::each_index(Point(shape.begin(), shape.end()), [&](Point place) {
         if (place.back() % v != 0) return;
+        bool behind = false;  // the end of a loop: whatever is read there is used by nothing
         for (std::size_t d = 0; d < place.size() && o.im2col; ++d) {
           const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
-          if (start[axis] + place[d] >= space->axes[axis].extent) return;
+          behind = behind || start[axis] + place[d] >= space->axes[axis].extent;
         }
         const std::int64_t first = element_at(*space, i, start, place);
+        if (behind) {
+          if (in_tensor(*space, i, start, place) && first + v > o.elements)
+            RC_FAIL("operand " + o.name + ": a piece ends behind the tensor");
+          return;
+        }
         if (first % v != 0) RC_FAIL("operand " + o.name + ": a piece starts between the vector's multiples");
         const bool whole = o.im2col && in_tensor(*space, i, start, place);
         for (std::int64_t k = 1; k < v; ++k) {
@@ -118,6 +136,27 @@ TEST(WidestVector, OfAMatrixProduct) {
   EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 1, {16}), 1) << "rows of nine elements";
   EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 6}, 0, {16}), 2);
   EXPECT_EQ(widest_vector(space->inputs[1], {8, 8, 8}, 0, {8}), 2);
+}
+
+// Of a tensor of 4 x 4 x 16, gathered, along its rows.
+TEST(WidestVector, OfGatheredReads) {
+  const auto widest = [](const std::string& read, int x) {
+    const expr::Expression e = tests::expression("T[k,i,j] = relu(I[k,i,j]); O[n,y,x] +=! T[" + read + "] * W[n,k]",
+                                                 fmt::format("k=4,i=4,j=16,n=8,y=4,x={}", x));
+    const auto space = make_space(expr::single_stage(e, 1), contraction_collapse(expr::single_stage(e, 1)).value());
+    const auto input = std::find_if(space->inputs.begin(), space->inputs.end(),
+                                    [&](const Operand& o) { return space->tensor_name(o) == "T"; });
+    EXPECT_TRUE(input->im2col) << read;
+    return widest_vector(*input, {8, 8, 4}, 0, {16});
+  };
+  EXPECT_EQ(widest("k,y,x", 8), 4);
+  EXPECT_EQ(widest("k,y,x+4", 8), 4);
+  EXPECT_EQ(widest("k,y,x+2", 8), 2);
+  EXPECT_EQ(widest("k,y,x+1", 8), 1);
+  EXPECT_EQ(widest("k,y+1,x", 8), 4) << "leaves whole rows";
+  EXPECT_EQ(widest("k,y,x", 24), 4) << "leaves rows at a multiple of four";
+  EXPECT_EQ(widest("k,y,x+y", 8), 1) << "begins anywhere";
+  EXPECT_EQ(widest("k,y,8-x", 8), 1) << "runs backwards";
 }
 
 TEST(MakeStageProgram, StagesWhatAReductionReuses) {
