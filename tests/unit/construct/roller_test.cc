@@ -169,6 +169,22 @@ TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
   EXPECT_LT(passes(p.operands.back().padding), passes(0));
 }
 
+// Sums of an earlier stage are i32, which no instruction of i8 multiplies.
+TEST(RollerMatrix, TakesNoInstructionOfAnotherDtype) {
+  const tests::ChipWithCostModel chip("h200");
+  const expr::Expression e =
+      tests::expression("T[m,k] = A[m,k] + 1; C[m,n] +=! T[m,k] * B[k,n]", "m=256,n=256,k=256", {}, base::Dtype::kI8);
+  const expr::Expression alone =
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=256", {}, base::Dtype::kI8);
+  const auto takes_one = [&](const expr::Expression& stage) {
+    const std::vector<Ranked> programs = roller(stage, chip.spec, chip.cost_model(), 10);
+    return std::any_of(programs.begin(), programs.end(),
+                       [](const Ranked& r) { return tile::unit_of(r.program.micro_kernel) != nullptr; });
+  };
+  EXPECT_TRUE(takes_one(alone));
+  EXPECT_FALSE(takes_one(expr::single_stage(e, 1)));
+}
+
 // Few blocks: reductions are shared. Overlapping taps: windows.
 TEST(RollerSmall, SharesTheReduction) {
   const tests::ChipWithCostModel chip("v100");
