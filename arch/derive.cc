@@ -38,7 +38,7 @@ double per_second(Hertz clock) { return static_cast<double>(clock.n); }
 const ComputeSpec* scalar_unit_of(const ArchSpec& a, Dtype dtype, Dtype accumulate) {
   const ComputeSpec* best = nullptr;
   for (const ComputeSpec& c : a.compute) {
-    if (c.dtype != dtype || c.accumulate != accumulate || c.m != 1 || c.n != 1 || c.k != 1) continue;
+    if (c.dtype != dtype || c.accumulate != accumulate || !is_scalar_unit(c)) continue;
     if (best == nullptr || c.per_core > best->per_core) best = &c;
   }
   return best;

@@ -9,6 +9,9 @@
 
 namespace tilescope::arch {
 
+// Whether an instruction multiplies one element at a time.
+inline bool is_scalar_unit(const ComputeSpec& c) { return c.m == 1 && c.n == 1 && c.k == 1; }
+
 // The fastest instruction that multiplies `dtype` into `accumulate` one element at a time (a 1x1x1 shape), or null.
 const ComputeSpec* scalar_unit_of(const ArchSpec& a, Dtype dtype, Dtype accumulate);
 

@@ -310,30 +310,23 @@ std::optional<CandidatePool::Id> CandidatePool::with_deepest_pipeline(Id id) {
   return found->second;
 }
 
-CandidatePool::List CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
-  static constexpr Id kNone = 0;
+CandidatePool::Ids CandidatePool::made_by(LayoutKnob knob, Id id, std::int64_t cores) {
   made_.clear();
   knob(candidates_[id].program, rules(given_.pads, cores), made_);
-  if (made_.empty()) return &kNone;
-  auto* list = static_cast<Id*>(arena_.allocate((made_.size() + 1) * sizeof(Id), alignof(Id)));
-  list[0] = static_cast<Id>(made_.size());
-  for (std::size_t i = 0; i < made_.size(); ++i) list[i + 1] = add(std::move(made_[i]));
-  return list;
+  auto* ids = static_cast<Id*>(arena_.allocate(made_.size() * sizeof(Id), alignof(Id)));
+  for (std::size_t i = 0; i < made_.size(); ++i) ids[i] = add(std::move(made_[i]));
+  return {ids, made_.size()};
 }
 
 std::span<const CandidatePool::Id> CandidatePool::others(Id id, LayoutKnob knob, std::int64_t cores) {
-  const auto in = [](List list) { return std::span<const Id>(list + 1, *list); };
   const auto knobs = layout_knobs();
   const auto place = static_cast<std::size_t>(std::find(knobs.begin(), knobs.end(), knob) - knobs.begin());
-  if (asks_for_cores(knob)) {
-    List& list = others_by_cores_[{id, place, cores}];
-    if (list == nullptr) list = made_by(knob, id, cores);
-    return in(list);
-  }
   base::check(place < kLayoutKnobs, "a choice is one of layout_knobs()");
   if (others_.size() <= id) others_.resize(candidates_.size());
-  if (others_[id][place] == nullptr) others_[id][place] = made_by(knob, id, 1);
-  return in(others_[id][place]);
+  const bool by_cores = asks_for_cores(knob);
+  Ids& known = by_cores ? others_by_cores_[{id, place, cores}] : others_[id][place];
+  if (known.data() == nullptr) known = made_by(knob, id, by_cores ? cores : 1);
+  return known;
 }
 
 const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits& limits, std::int64_t cores,

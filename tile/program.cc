@@ -155,13 +155,11 @@ double fragment_elements(const StageProgram& p, std::size_t operand) {
 std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace& space) {
   const expr::Expression& e = space.expression;
   if (instruction.dtype != e.dtype || instruction.accumulate != e.accumulate)
-    return fmt::format("{} multiplies {} into {}, the node {} into {}", instruction.name,
-                       base::name_of(instruction.dtype), base::name_of(instruction.accumulate), base::name_of(e.dtype),
-                       base::name_of(e.accumulate));
+    return fmt::format("multiplies {} into {}, the node {} into {}", base::name_of(instruction.dtype),
+                       base::name_of(instruction.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate));
   for (const Operand& o : space.inputs)
     if (const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype; dtype != e.dtype)
-      return fmt::format("{} multiplies {}, and {} is {}", instruction.name, base::name_of(instruction.dtype), o.name,
-                         base::name_of(dtype));
+      return fmt::format("multiplies {}, and {} is {}", base::name_of(e.dtype), o.name, base::name_of(dtype));
   return {};
 }
 

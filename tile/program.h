@@ -167,7 +167,8 @@ std::int64_t reduction_tile_extent(const StageProgram& p, const TileDim& dim);
 // and depth and the second columns and depth, each coordinate a single loop.
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth);
 
-// Why an instruction does not multiply the stage's inputs into its sums; empty where it does.
+// Why an instruction does not multiply the stage's inputs into its sums, as what it does instead ("multiplies i8, and T
+// is i32"); empty where it does.
 std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace& space);
 
 // The program with another micro-kernel. With a matrix instruction its mapping counts warps, and its tiles are whole

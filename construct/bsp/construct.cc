@@ -61,11 +61,6 @@ class BestTimes {
   std::priority_queue<double> times_;
 };
 
-bool is_product(const tile::TileSpace& space) {
-  return space.inputs.size() == 2 && space.macs_per_iteration > 0 && space.other_flops_per_iteration == 0 &&
-         space.special_per_iteration == 0 && space.stage().reducer == expr::Reducer::kSum;
-}
-
 // Equal times in the order of discovery.
 void sort_by_time(std::vector<Judged>& programs) {
   std::stable_sort(programs.begin(), programs.end(), [](const Judged& x, const Judged& y) { return x.us < y.us; });
@@ -436,9 +431,9 @@ const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arc
   const expr::Expression& e = space.expression;
   const arch::ComputeSpec* best = arch::scalar_unit_of(a, e.dtype, e.accumulate);
   if (best == nullptr) best = arch::scalar_unit_of(a, e.accumulate, e.accumulate);  // values are widened
-  if (!is_product(space) || mma == "none") return best;
+  if (mma == "none") return best;
   for (const arch::ComputeSpec& c : a.compute)
-    if (c.dtype == e.dtype && c.accumulate == e.accumulate && (mma.empty() || c.name == mma) &&
+    if (!arch::is_scalar_unit(c) && tile::instruction_refusal(c, space).empty() && (mma.empty() || c.name == mma) &&
         (best == nullptr || c.per_core > best->per_core))
       best = &c;
   return best;
@@ -470,7 +465,7 @@ std::string tensors_in_words(const tile::TileSpace& space) {
 std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
                                 const Options& options, base::Diagnostics& diags) {
   auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
-  if (!is_product(*space)) space = tile::make_space(stage, tile::contiguous_collapse(stage));
+  if (!tile::is_product(*space)) space = tile::make_space(stage, tile::contiguous_collapse(stage));
   const arch::ComputeSpec* instruction = instruction_for(*space, a, options.mma);
   if (instruction == nullptr) {
     diags.error({}, fmt::format("{} has no instruction that computes {} into {}", a.name, base::name_of(stage.dtype),

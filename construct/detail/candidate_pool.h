@@ -122,10 +122,9 @@ class CandidatePool {
                  double epsilon, Tiles& out);
   std::vector<LevelTile> given_tile(const Seed& seed, const GrowthLimits& limits, const tile::Extents& registers,
                                     const tile::Extents& step) const;
-  // Some candidates: how many, and which.
-  using List = const Id*;
+  using Ids = std::span<const Id>;
   // What a choice makes of a candidate, on chips of so many cores.
-  List made_by(LayoutKnob knob, Id id, std::int64_t cores);
+  Ids made_by(LayoutKnob knob, Id id, std::int64_t cores);
   using ByHash = std::pmr::unordered_multimap<std::size_t, Id>;
   // The candidate of that hash that is the same, or `id` itself, which is added then.
   template <class Same>
@@ -148,9 +147,10 @@ class CandidatePool {
   std::pmr::unordered_map<Id, Id> plain_{&arena_};
   std::pmr::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_{&arena_};
   std::pmr::unordered_map<Id, std::optional<Id>> deepest_{&arena_};
-  // By place of the knob. Of knobs that do not ask for cores: of each candidate, null where it was not asked for yet.
-  std::pmr::deque<std::array<List, kLayoutKnobs>> others_{&arena_};
-  std::pmr::map<std::tuple<Id, std::size_t, std::int64_t>, List> others_by_cores_{&arena_};
+  // By place of the knob. Of knobs that do not ask for cores: of each candidate, without data where it was not asked
+  // for yet.
+  std::pmr::deque<std::array<Ids, kLayoutKnobs>> others_{&arena_};
+  std::pmr::map<std::tuple<Id, std::size_t, std::int64_t>, Ids> others_by_cores_{&arena_};
   std::vector<tile::StageProgram> made_;  // by one choice
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
   std::unique_ptr<ExpectedChips> expected_;

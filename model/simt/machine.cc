@@ -208,7 +208,7 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
   if (hierarchy.core_cache != nullptr) names.push_back(hierarchy.core_cache->name + ".read");
   if (hierarchy.scratchpad != nullptr) names.push_back(hierarchy.scratchpad->name + ".read");
   for (const arch::ComputeSpec& c : a.compute)
-    if ((c.m == 1 && c.n == 1 && c.k == 1) || (c.m > 1 && c.n > 1)) names.push_back(c.name);
+    if (arch::is_scalar_unit(c) || (c.m > 1 && c.n > 1)) names.push_back(c.name);
   return names;
 }
 

@@ -92,7 +92,11 @@ inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchS
   s.core_order = any_order(axes);
   s.loop_order = any_order(axes);
   s.folded = any_of_range(0, 1) == 1;
-  s.instruction = chip.compute.front().name;
+  const auto computes = std::find_if(chip.compute.begin(), chip.compute.end(), [&](const arch::ComputeSpec& c) {
+    return tile::instruction_refusal(c, *s.space).empty();
+  });
+  // Values do not depend on it: where none computes the operator any will do.
+  s.instruction = (computes == chip.compute.end() ? chip.compute.begin() : computes)->name;
   s.moves.assign(s.space->inputs.size(), {});
   for (std::size_t i = 0; i < s.moves.size(); ++i) {
     tile::OperandMove& m = s.moves[i];

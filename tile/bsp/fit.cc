@@ -10,6 +10,7 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "tile/bsp/memory.h"
+#include "tile/program.h"
 
 namespace tilescope::tile {
 namespace {
@@ -131,6 +132,20 @@ base::Bytes usable_memory(const arch::ArchSpec& a) {
   return {l.capacity.n - l.reserved_per_block.n};
 }
 
+bool is_product(const TileSpace& space) {
+  return space.inputs.size() == 2 && space.macs_per_iteration > 0 && space.other_flops_per_iteration == 0 &&
+         space.special_per_iteration == 0 && space.stage().reducer == expr::Reducer::kSum;
+}
+
+std::string instruction_refusal(const arch::ComputeSpec& instruction, const TileSpace& space) {
+  const expr::Expression& e = space.expression;
+  const bool single = arch::is_scalar_unit(instruction);
+  if (single && instruction.dtype == e.accumulate && instruction.accumulate == e.accumulate) return {};
+  if (std::string refusal = dtypes_refusal(instruction, space); !refusal.empty()) return refusal;
+  if (single || is_product(space)) return {};
+  return "multiplies matrices, and the node is no sum of products of two tensors";
+}
+
 bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
   const std::size_t before = diags.count();
   if (s.cores() > a.core.count)
@@ -142,9 +157,12 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
                                   s.space->inputs[i].name));
     if (s.moves[i].axis >= 0) check_ring(s, i, diags, at);
   }
-  const bool known = std::any_of(a.compute.begin(), a.compute.end(),
-                                 [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });
-  if (!known) diags.error(at, fmt::format("{} has no instruction '{}'", a.name, s.instruction));
+  const auto named = std::find_if(a.compute.begin(), a.compute.end(),
+                                  [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });
+  if (named == a.compute.end())
+    diags.error(at, fmt::format("{} has no instruction '{}'", a.name, s.instruction));
+  else if (const std::string refusal = instruction_refusal(*named, *s.space); !refusal.empty())
+    diags.error(at, fmt::format("instruction: {} {}", named->name, refusal));
   return diags.count() == before;
 }
 

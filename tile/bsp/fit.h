@@ -3,6 +3,7 @@
 // Whether a program for a machine of tiles that exchange is sound and fits a chip.
 
 #include <span>
+#include <string>
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
@@ -10,8 +11,16 @@
 
 namespace tilescope::tile {
 
-// Whether the grid has no more cores than the chip, and rings are whole parts of the cores that share an operand; an
-// error for each thing that is not so.
+// Whether a stage is a sum of products of two tensors, which matrix instructions compute.
+bool is_product(const TileSpace& space);
+
+// Why an instruction does not compute a stage, as dtypes_refusal says it: it multiplies other dtypes, but for single
+// elements of the sums' dtype, to which values are widened; or it multiplies matrices, and the stage is no product.
+// Empty where it does.
+std::string instruction_refusal(const arch::ComputeSpec& instruction, const TileSpace& space);
+
+// Whether the grid has no more cores than the chip, rings are whole parts of the cores that share an operand, and the
+// instruction computes the stage; an error for each thing that is not so.
 bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at = {});
 
 // Whether every core's memory holds what the stages need; else an error that lists a core's tensors in bytes, what is

@@ -18,7 +18,8 @@ namespace {
 // What the instruction multiplies, and whether the tiles are whole fragments of it.
 void check_instruction(const StageProgram& p, const MatrixUnit& u, const arch::ComputeSpec& spec, base::Position at,
                        base::Diagnostics& diags) {
-  if (const std::string refusal = dtypes_refusal(spec, *p.space); !refusal.empty()) diags.error(at, "mma: " + refusal);
+  if (const std::string refusal = dtypes_refusal(spec, *p.space); !refusal.empty())
+    diags.error(at, fmt::format("mma: {} {}", spec.name, refusal));
   if (!is_matrix_product(*p.space, u.rows, u.columns, u.depth)) {
     diags.error(at,
                 "mma: the node is no matrix product along m, n and k: expected m in the first tensor "

@@ -27,7 +27,6 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
   };
   const arch::ComputeSpec* c = instruction_of(u.instruction, chip);
   if (c == nullptr) return refuse(fmt::format("{} has none of that name", chip.name));
-  const expr::Expression& e = p.space->expression;
   if (c->m != u.m || c->n != u.n || c->k != u.k)
     refuse(
         fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
@@ -35,9 +34,7 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
     refuse(fmt::format("on {} other threads, columns or memories take part in it", chip.name));
   else if (const std::string reason = lowering_refusal(*c, chip); !reason.empty())
     refuse(reason);
-  if (c->dtype != e.dtype || c->accumulate != e.accumulate)
-    refuse(fmt::format("it multiplies {} into {}, the node {} into {}", base::name_of(c->dtype),
-                       base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
+  if (const std::string reason = tile::dtypes_refusal(*c, *p.space); !reason.empty()) refuse("it " + reason);
   if (diags.count() != before) return;
   const std::string tiles =
       std::visit([&](const auto& kernel) { return tile::tiles_refusal(kernel, p); }, p.micro_kernel);

@@ -16,6 +16,8 @@ using testing::HasSubstr;
 RC_GTEST_PROP(BspDocument, ReadsBackWhatItWrote, ()) {
   const arch::ArchSpec a = tests::chip("ipu_gc2");
   const RProgram p = program_of(a.name, tests::any_bsp_stage(tests::any_operator(9), a));
+  for (const arch::ComputeSpec& c : a.compute)
+    RC_PRE(c.name != p.bsp().front().instruction || instruction_refusal(c, *p.bsp().front().space).empty());
   base::Diagnostics diags;
   const std::string text = base::to_json(to_document(p, a));
   RC_LOG() << text;
@@ -49,6 +51,24 @@ TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
               ElementsAre(HasSubstr("lacks the key 'instruction'"), HasSubstr("grid.m: expected"),
                           HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("moves.A: expected"),
                           HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
+}
+
+// Its own dtypes, those of its sums one element at a time, and matrices where it is a product of two tensors.
+TEST(BspDocument, RefusesAnInstructionThatDoesNotComputeTheNode) {
+  const auto with = [](const std::string& node, const std::string& instruction) {
+    return mistakes("{" + node + R"(, "grid": {"m": 4}, "instruction": ")" + instruction + "\"}", "ipu_gc200");
+  };
+  const std::string product = kProduct, of_halves = product + R"(, "dtype": "f16")";
+  const std::string other = R"n("expr": "C[m] = relu(A[m])", "sizes": {"m": 64})n";
+  EXPECT_THAT(with(product, "fma.f32"), ElementsAre());
+  EXPECT_THAT(with(product, "amp.f32"), ElementsAre());
+  EXPECT_THAT(with(product, "amp.f16"),
+              ElementsAre(HasSubstr("instruction: amp.f16 multiplies f16 into f32, the node f32 into f32")));
+  EXPECT_THAT(with(of_halves, "amp.f16"), ElementsAre());
+  EXPECT_THAT(with(of_halves, "fma.f32"), ElementsAre()) << "values are widened";
+  EXPECT_THAT(with(of_halves, "amp.f32"), ElementsAre(HasSubstr("amp.f32 multiplies f32 into f32")));
+  EXPECT_THAT(with(other, "fma.f32"), ElementsAre());
+  EXPECT_THAT(with(other, "amp.f32"), ElementsAre(HasSubstr("the node is no sum of products of two tensors")));
 }
 
 // What rotates is not gathered, slices of a window overlap, and cores whose blocks differ have nothing to gather.
