@@ -18,9 +18,16 @@
 namespace tilescope::ipu_sim {
 namespace {
 
+// With an instruction for sums of every dtype.
 arch::ArchSpec small_chip(std::int64_t cores) {
   arch::ArchSpec a = tests::chip("ipu_gc2");
   a.core.count = cores;
+  for (const base::Dtype dtype : {base::Dtype::kI32, base::Dtype::kF64}) {
+    arch::ComputeSpec c = a.compute.front();
+    c.name = fmt::format("fma.{}", base::name_of(dtype));
+    c.dtype = c.accumulate = dtype;
+    a.compute.push_back(c);
+  }
   return a;
 }
 
