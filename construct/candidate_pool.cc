@@ -11,6 +11,7 @@
 #include "construct/candidate_pools.h"
 #include "construct/detail/expected_chips.h"
 #include "construct/detail/matrix_kernels.h"
+#include "construct/detail/neighbouring_tiles.h"
 #include "construct/detail/shared_reductions.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
@@ -27,8 +28,8 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 constexpr std::size_t kFewTiles = 24;    // of one seed: fewer are no choice, so that tiles may waste more
 constexpr std::size_t kManyTiles = 200;  // with those that waste more
 // Tiles of one seed that the cost model sees, of those that waste little and more.
-constexpr std::size_t kEvaluated = 128;
-constexpr std::size_t kEvaluatedOfOthers = 32;  // of loops as they stand where they are seen as a matrix product too
+constexpr std::size_t kEvaluated = 64;
+constexpr std::size_t kEvaluatedOfOthers = 16;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::int64_t kSomeRegisters = 1;      // that programs state until a chip says how many
 
 // A seed for every instruction of the chip that may multiply the stage.
@@ -327,6 +328,13 @@ std::span<const CandidatePool::Id> CandidatePool::others(Id id, LayoutKnob knob,
   Ids& known = by_cores ? others_by_cores_[{id, place, cores}] : others_[id][place];
   if (known.data() == nullptr) known = made_by(knob, id, by_cores ? cores : 1);
   return known;
+}
+
+std::span<const CandidatePool::Id> CandidatePool::neighbouring(Id id) {
+  if (!given_.block.empty()) return {};
+  const auto [found, fresh] = neighbouring_.try_emplace(id);
+  if (fresh) found->second = made_by(neighbouring_tiles, id, 1);
+  return found->second;
 }
 
 const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits& limits, std::int64_t cores,

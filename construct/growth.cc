@@ -12,7 +12,7 @@ namespace {
 using tile::Extents;
 using tile::TileSpace;
 
-constexpr std::size_t kMaxTiles = 96;  // visited per level; the reuse score decides which come first
+constexpr std::size_t kMaxTiles = 48;  // visited per level; the reuse score decides which come first
 
 double elements_of(const tile::Operand& o, const Extents& tile, Level level) {
   return level == Level::kThread ? tile::touched_elements(o, tile)
@@ -167,7 +167,7 @@ class Growth {
     next_.resize(first);
   }
 
-  static constexpr int kLogPlaces = 8;
+  static constexpr int kLogPlaces = 7;
   static_assert(kMaxTiles < (1U << kLogPlaces));
 
   const TileSpace& space_;

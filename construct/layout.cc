@@ -87,7 +87,12 @@ bool fit_reduction_tiles(StageProgram& q, const StageProgram& p) {
   return std::visit([&](const auto& kernel) { return whole_fragments(kernel, q); }, p.micro_kernel);
 }
 
-// Adds the same program with other threads and reduction steps; false where it may not have them.
+bool stages_anything(const StageProgram& p) {
+  return std::any_of(p.operands.begin(), p.operands.end() - 1, [](const tile::OperandPlan& o) { return o.cached; });
+}
+
+}  // namespace
+
 bool add_remade(const StageProgram& p, const Mapping& mapping, const Extents& step, const LayoutRules& rules,
                 std::vector<StageProgram>& out) {
   StageProgram& q = out.emplace_back();
@@ -109,12 +114,12 @@ bool add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
     return false;
   }
   apply_layout(q, rules);
+  // Of steps that threads copy fewer may be under way than of those that an engine brings.
+  if (stages_anything(q)) q.num_stages = std::min(q.num_stages, max_stages(q, rules.arch));
   return true;
 }
 
-bool stages_anything(const StageProgram& p) {
-  return std::any_of(p.operands.begin(), p.operands.end() - 1, [](const tile::OperandPlan& o) { return o.cached; });
-}
+namespace {
 
 // Threads that own elements one stride apart, or so many neighbours.
 void other_neighbours(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
@@ -194,9 +199,7 @@ std::optional<StageProgram> with_deepest_pipeline(const StageProgram& p, const L
 }
 
 void other_block_orders(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
-  int long_axes = 0;
-  for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
-  if (long_axes < 2) return;
+  if (!has_block_orders(p)) return;
   for (const tile::BlockOrder block_order : {tile::BlockOrder::kRow, tile::BlockOrder::kColumn}) {
     StageProgram q = p;
     q.block_order = block_order;
@@ -214,11 +217,8 @@ void other_splits(const StageProgram& p, const LayoutRules& rules, std::vector<S
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return;
   const std::int64_t blocks = p.blocks() / p.split[*longest];
-  for (std::int64_t parts = 1;; parts *= 2) {
-    const bool enough = parts > 1 && blocks * parts > kMaxBlocksPerCore * rules.arch.core.count;
-    if (enough || parts > kMaxParts ||
-        parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent))
-      return;
+  for (std::int64_t parts = 1; parts <= kMaxParts; parts *= 2) {
+    if (parts > 1 && blocks * parts > kMaxBlocksPerCore * rules.arch.core.count) return;
     if (parts == p.split[*longest]) continue;
     if (std::optional<StageProgram> q = split_into(p, parts, rules)) out.push_back(std::move(*q));
   }
@@ -262,6 +262,12 @@ std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& r
   return out;
 }
 
+bool has_block_orders(const StageProgram& p) {
+  int long_axes = 0;
+  for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
+  return long_axes >= 2;
+}
+
 std::int64_t square_group(std::int64_t cores) {
   std::int64_t group_m = 1;
   while (group_m * group_m < cores) group_m *= 2;
@@ -275,8 +281,11 @@ bool groups_fit(const StageProgram& p, std::int64_t cores) {
 }
 
 std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {
-  StageProgram q = p;
   const std::size_t longest = tile::longest_reduced_axis(*p.space).value();
+  if (parts < 1 || parts > kMaxParts ||
+      parts * p.block[longest] > std::max(p.block[longest], p.space->axes[longest].extent))
+    return std::nullopt;
+  StageProgram q = p;
   q.split[longest] = parts;
   if (!fit_reduction_tiles(q, p)) return std::nullopt;
   apply_layout(q, rules);

@@ -2,12 +2,13 @@
 #include "construct/roller.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
+#include "base/integer.h"
 #include "construct/detail/candidate_pool.h"
 #include "construct/detail/expected_chips.h"
+#include "construct/detail/ranking.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
 #include "model/simt/registers.h"
@@ -18,12 +19,7 @@ namespace {
 
 using Id = CandidatePool::Id;
 
-constexpr std::size_t kLaidOut = 32;  // tiles that are worth trying other layouts on
-constexpr std::size_t kStaged = 64;   // tiles whose staging is looked at first
-constexpr std::size_t kBest = 8;      // tiles that are laid out from each staging on, and again
-// What a roofline leaves out does not come among so many, however many are kept: these are the same then.
-constexpr std::size_t kFirst = 10;
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::size_t kStaged = 32;  // tiles that are judged with other pipelines and staging before any is improved
 
 // The time of a candidate whose compiler is held to so many registers, infinite where the cost model cannot tell;
 // nothing where a bound says that it is no less than a limit.
@@ -32,114 +28,7 @@ using Judge = std::function<std::optional<double>(const Candidate&, std::int64_t
 // What the rooflines of a stage's seeds say; nothing where a cost model is asked that they do not bound.
 using Rooflines = std::vector<model::Roofline>;
 
-struct Judged {
-  Id id = 0;
-  double us = kNever;
-  std::int64_t registers = 0;
-  double least_us = 0;  // that any program of its tiles takes
-};
-
-// The least times of so many classes of programs, that of each class once.
-class Least {
- public:
-  explicit Least(std::size_t keep) : keep_(keep) {}
-
-  void add(std::uint32_t of, double us) {
-    if (keep_ > kMost) return;
-    auto known = std::find_if(best_.begin(), best_.end(), [&](const auto& b) { return b.second == of; });
-    if (known != best_.end()) {
-      if (known->first <= us) return;
-      best_.erase(known);
-    } else if (best_.size() == keep_) {
-      if (best_.back().first <= us) return;
-      best_.pop_back();
-    }
-    const std::pair<double, std::uint32_t> entry{us, of};
-    best_.insert(std::upper_bound(best_.begin(), best_.end(), entry,
-                                  [](const auto& a, const auto& b) { return a.first < b.first; }),
-                 entry);
-  }
-  // What takes no less is not among them.
-  double limit() const { return keep_ > kMost || best_.size() < keep_ ? kNever : best_.back().first; }
-
-  static constexpr std::size_t kMost = 64;  // more are not told apart
-
- private:
-  std::size_t keep_;
-  std::vector<std::pair<double, std::uint32_t>> best_;
-};
-
-static_assert(kStaged <= Least::kMost && kLaidOut <= kStaged && kFirst <= Least::kMost);
-
-// The fastest program of each class, however many.
-class Fastest {
- public:
-  void add(std::uint32_t of, const Judged& j) {
-    if (places_.size() <= of) places_.resize(of + 1, kNone);
-    if (places_[of] == kNone) {
-      places_[of] = static_cast<std::uint32_t>(of_each_.size());
-      of_each_.push_back({j, added_});
-    } else if (Entry& known = of_each_[places_[of]]; j.us < known.judged.us) {
-      known = {j, added_};
-    }
-    ++added_;
-  }
-  // The first of them, best first; of equal times the one that was added first.
-  std::vector<Judged> first(std::size_t keep) const {
-    std::vector<Entry> in_order = of_each_;
-    const auto kept = in_order.begin() + static_cast<std::ptrdiff_t>(std::min(keep, in_order.size()));
-    std::partial_sort(in_order.begin(), kept, in_order.end(), [](const Entry& a, const Entry& b) {
-      return a.judged.us != b.judged.us ? a.judged.us < b.judged.us : a.added < b.added;
-    });
-    std::vector<Judged> out;
-    for (auto e = in_order.begin(); e != kept; ++e) out.push_back(e->judged);
-    return out;
-  }
-
- private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  struct Entry {
-    Judged judged;
-    std::size_t added = 0;
-  };
-  std::vector<std::uint32_t> places_;  // among these, by class
-  std::vector<Entry> of_each_;
-  std::size_t added_ = 0;
-};
-
-class Ranking {
- public:
-  Ranking(const CandidatePool& pool, std::size_t keep)
-      : pool_(pool), keep_(keep), tiles_(keep), sizes_(kStaged), first_(kFirst) {}
-
-  Ranking empty(std::size_t keep) const { return {pool_, keep}; }
-
-  // What takes no less cannot come among the best ones.
-  double limit() const { return std::max(tiles_.limit(), sizes_.limit()); }
-  // What takes no less is none of the first ones.
-  double first_limit() const { return first_.limit(); }
-  void add(const Judged& j) {
-    const Candidate& c = pool_[j.id];
-    of_tiles_.add(c.tiles, j);
-    of_sizes_.add(c.size, j);
-    tiles_.add(c.tiles, j.us);
-    sizes_.add(c.size, j.us);
-    first_.add(c.tiles, j.us);
-  }
-
-  // The best ones of distinct tiles, best first; equal times keep the order of construction.
-  std::vector<Judged> best(std::size_t keep) const { return of_tiles_.first(keep); }
-
-  // The best ones that differ in what a thread keeps or in how many threads there are: where two axes may stand for
-  // each other, as images and channels of a depthwise convolution, one layout is as good for blocks along either.
-  std::vector<Judged> best_of_each_size(std::size_t keep) const { return of_sizes_.first(keep); }
-
- private:
-  const CandidatePool& pool_;
-  std::size_t keep_;
-  Least tiles_, sizes_, first_;
-  Fastest of_tiles_, of_sizes_;
-};
+static_assert(kFirst <= kStaged && kStaged <= Least::kMost);
 
 // One run of the construction: what is known of the stage, the chip and the question.
 class Construction {
@@ -155,7 +44,8 @@ class Construction {
         expected_(expected),
         keep_(keep),
         limits_(growth_limits(a)),
-        ranking_(pool, keep) {
+        least_of_all_(least_of_all()),
+        ranking_(pool, keep, kStaged) {
     if (expected != nullptr) place_ = expected->place_of(a);
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
@@ -169,17 +59,13 @@ class Construction {
     if (ranking_.best(1).empty() && given_.block.empty())
       for (std::size_t s = 0; s < pool_.seeds().size(); ++s)
         for (const Id id : pool_.unaligned(s, limits_)) add(id, 0, ranking_);
-    improve_tiles();
-    // What is cached decides more than any other choice: a tile may be far behind until its operands are read directly.
-    for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(other_staging, j, ranking_);
-    for (const Judged& j : ranking_.best_of_each_size(kBest)) start_from_each_staging(j);
-    // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const Judged& j : ranking_.best_of_each_size(kBest)) improve(j, ranking_);
+    stage_tiles();
+    climb(ranking_);
     add_shared_reductions();
     effort_.counted = pool_.counted() - counted;
     effort_.reused = asked_ - effort_.counted;
     std::vector<Judged> kept = ranking_.best(keep_);
-    if (!kept.empty() && !rooflines_.empty()) effort_.ends = {kept.front().us, least_of_all()};
+    if (!kept.empty() && !rooflines_.empty()) effort_.ends = {kept.front().us, least_of_all_};
     return kept;
   }
 
@@ -195,20 +81,40 @@ class Construction {
     return bytes <= static_cast<double>(arch::dram_of(arch_)->capacity.n);
   }
 
-  // Tries other layouts on the best tiles: as they are, and with copies of many steps under way, without which a tile
-  // may be far behind.
-  void improve_tiles() {
-    std::vector<Judged> best = ranking_.best_of_each_size(kLaidOut);
+  // The best tiles also with copies of as many steps under way as there may be, and with operands read directly:
+  // without these a tile may be far behind.
+  void stage_tiles() {
     for (const Judged& j : ranking_.best_of_each_size(kStaged))
       if (const std::optional<Id> deepest = pool_.with_deepest_pipeline(j.id))
         add(fitting(*deepest), j.least_us, ranking_);
-    const auto known = static_cast<std::ptrdiff_t>(best.size());
-    for (const Judged& j : ranking_.best_of_each_size(kLaidOut))
-      if (std::none_of(best.begin(), best.begin() + known, [&](const Judged& b) { return same_size(b, j); }))
-        best.push_back(j);
-    for (const Judged& j : best) improve(j, ranking_);
+    for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(others(j, other_staging), j, ranking_);
   }
-  bool same_size(const Judged& a, const Judged& b) const { return pool_[a.id].size == pool_[b.id].size; }
+
+  // Best first, until all has been tried of each of the first ones: other layouts and the tiles beside it, and other
+  // layouts from each staging on. Nothing more comes first where the first ones of all take what the roofline allows.
+  void climb(Ranking& ranking) {
+    ranking.look_at_first();
+    while (may_come_first(least_of_all_) && climbs(ranking)) {
+    }
+  }
+
+  // Whether one of the first ones was still to be tried; the best of them was.
+  bool climbs(Ranking& ranking) {
+    for (const Judged& j : ranking.best_of_each_size(kFirst)) {
+      if (tried_.size() <= j.id) tried_.resize(pool_.candidates(), Tried::kNothing);
+      Tried& tried = tried_[j.id];
+      if (tried == Tried::kEverything) continue;
+      if (tried == Tried::kNothing) {
+        tried = Tried::kNeighbours;
+        add_neighbouring_tiles(improve(j, ranking), ranking);
+      } else {
+        tried = Tried::kEverything;
+        start_from_each_staging(j, ranking);
+      }
+      return true;
+    }
+    return false;
+  }
 
   // Of the tiles of a seed those that are nearest to what the chip could do.
   void add_tiles(std::size_t s) {
@@ -255,34 +161,45 @@ class Construction {
   // place.
   void add_shared_reductions() {
     if (!given_.block.empty()) return;
-    Ranking sharing = ranking_.empty(kLaidOut);
+    Ranking sharing(pool_, kStaged, kStaged);
     for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, 0, sharing);
-    for (const Judged& j : sharing.best_of_each_size(kBest)) improve(j, sharing);
-    for (const Judged& j : sharing.best(kLaidOut)) ranking_.add(j);
+    climb(sharing);
+    for (const Judged& j : sharing.best(kStaged)) ranking_.add(j);
   }
 
-  // Takes one choice after the other to what is fastest while the others stay. A choice of the same tiles is kept where
-  // it is faster; others are in any case.
-  void improve(Judged at, Ranking& ranking) {
-    for (const LayoutKnob knob : layout_knobs()) at = take(knob, at, ranking);
+  std::span<const Id> others(const Judged& j, LayoutKnob knob) { return pool_.others(j.id, knob, arch_.core.count); }
+
+  // Takes one choice after the other to what is fastest while the others stay; the program that this ends at.
+  Judged improve(Judged at, Ranking& ranking) {
+    for (const LayoutKnob knob : layout_knobs()) at = take(others(at, knob), at, ranking);
+    return at;
+  }
+
+  void add_neighbouring_tiles(const Judged& of, Ranking& ranking) {
+    for (const Id other : pool_.neighbouring(of.id))
+      if (const double least_us = least_us_of(other); may_come_first(least_us))
+        add(fitting(other), least_us, ranking);
+      else
+        ++effort_.bounded;
   }
 
   // What is cached may be slower until steps, neighbours and stores fit it: each staging, however slow it is at first,
   // has its own other choices.
-  void start_from_each_staging(const Judged& at) {
+  void start_from_each_staging(const Judged& at, Ranking& ranking) {
     if (!may_come_first(at.least_us)) return;
-    for (const Id other : pool_.others(at.id, other_staging, arch_.core.count)) {
+    for (const Id other : others(at, other_staging)) {
       const Judged j = judged(fitting(other), at.least_us, kNever);
       if (j.us == kNever) continue;
-      ranking_.add(j);
-      improve(j, ranking_);
+      ranking.add(j);
+      improve(j, ranking);
     }
   }
 
-  // The fastest of what one choice could be, as it stands among them.
-  Judged take(LayoutKnob knob, Judged at, Ranking& ranking) {
+  // The fastest of a program and what it could be instead. What has its tiles is kept where it is faster; the rest is
+  // in any case.
+  Judged take(std::span<const Id> instead, Judged at, Ranking& ranking) {
     if (!may_come_first(at.least_us)) return at;
-    for (const Id other : pool_.others(at.id, knob, arch_.core.count)) {
+    for (const Id other : instead) {
       const Id id = fitting(other);
       const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
       const Judged j = judged(id, at.least_us, same_tiles ? at.us : std::max(at.us, ranking.limit()));
@@ -296,8 +213,25 @@ class Construction {
     if (const Judged j = judged(id, least_us, ranking.limit()); j.us < kNever) ranking.add(j);
   }
 
+  // What its seed's roofline allows any program of a candidate's tiles.
+  double least_us_of(Id id) const {
+    if (rooflines_.empty()) return 0;
+    const tile::StageProgram& p = pool_[id].program;
+    double iterations = 1;
+    for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+      const std::int64_t extent = p.space->axes[a].extent;
+      iterations *= static_cast<double>(a < p.space->spatial ? base::round_up(extent, p.block[a]) : extent);
+    }
+    const auto& seeds = pool_.seeds();
+    const auto seed = std::find_if(seeds.begin(), seeds.end(), [&](const Seed& s) {
+      return s.space == p.space && tile::name_of(s.kernel) == tile::name_of(p.micro_kernel);
+    });
+    return seed == seeds.end() ? 0 : rooflines_[static_cast<std::size_t>(seed - seeds.begin())].least_us(iterations);
+  }
+
   // What the stage's roofline allows any program.
   double least_of_all() const {
+    if (rooflines_.empty()) return 0;
     double least = kNever;
     for (std::size_t s = 0; s < rooflines_.size(); ++s) {
       double iterations = 1;
@@ -363,9 +297,13 @@ class Construction {
   std::optional<std::size_t> place_;  // of the chip among them
   std::size_t keep_;
   GrowthLimits limits_;
+  double least_of_all_;
   std::int64_t scratchpad_bytes_ = 0;
   Ranking ranking_;
   std::vector<Known> known_;  // by candidate
+  // What has been tried of a candidate: nothing, other layouts and the tiles beside it, each staging too.
+  enum class Tried : std::uint8_t { kNothing, kNeighbours, kEverything };
+  std::vector<Tried> tried_;  // by candidate
   SearchEffort effort_;
   std::size_t asked_ = 0;  // counts
 };

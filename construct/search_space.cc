@@ -30,16 +30,6 @@ std::vector<std::int64_t> powers_up_to(std::int64_t most) {
   return out;
 }
 
-// Powers of two, and what cuts the axis into few equal parts, whatever a thread keeps.
-std::vector<std::int64_t> thread_options(std::int64_t length, std::int64_t most) {
-  std::set<std::int64_t> out;
-  for (const std::int64_t n : powers_up_to(std::min(length, most))) out.insert(n);
-  for (std::int64_t kept = 1; kept <= kWidestRegisterExtent; kept *= 2)
-    for (std::int64_t parts = 1; parts <= kMaxEqualParts; ++parts)
-      if (const std::int64_t n = base::ceil_div(base::ceil_div(length, kept), parts); n <= most) out.insert(n);
-  return {out.begin(), out.end()};
-}
-
 // Powers of two; and of what fits a step, everything, its half, a quarter, and twice and four times those.
 std::vector<std::int64_t> step_options(std::int64_t length, std::int64_t most) {
   std::set<std::int64_t> out;
@@ -56,7 +46,11 @@ std::vector<Knob> knobs_of(const TileSpace& space, const SearchLimits& limits, s
   for (std::size_t a = 0; a < space.spatial; ++a) {
     const std::int64_t length = space.axes[a].extent;
     const std::int64_t kept = std::min(kWidestRegisterExtent, 2 * length - 1);
-    out.push_back({KnobKind::kThreads, a, thread_options(length, max_threads)});
+    std::set<std::int64_t> threads;
+    each_number_of_threads(length, [&](std::int64_t n) {
+      if (n <= max_threads) threads.insert(n);
+    });
+    out.push_back({KnobKind::kThreads, a, {threads.begin(), threads.end()}});
     out.push_back({KnobKind::kVthread, a, powers_up_to(kept)});
     out.push_back({KnobKind::kPerThread, a, powers_up_to(overlap ? kept : std::min(kept, limits.vector))});
   }

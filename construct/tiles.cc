@@ -37,7 +37,7 @@ bool has_reuse(const TileSpace& space, const Extents& unit) {
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
 std::vector<LevelTile> undominated(std::vector<LevelTile> tiles) {
-  boost::container::small_vector<std::pair<double, double>, 96> front;  // footprint, least traffic up to it
+  boost::container::small_vector<std::pair<double, double>, 48> front;  // footprint, least traffic up to it
   for (const LevelTile& t : tiles) front.emplace_back(t.footprint, t.traffic);
   std::sort(front.begin(), front.end());
   for (std::size_t i = 1; i < front.size(); ++i) front[i].second = std::min(front[i].second, front[i - 1].second);
@@ -68,8 +68,8 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
   return out;
 }
 
-// Extents that a block may have along an axis, ascending: one thread, `per_thread` wide; threads by powers of two and
-// what cuts the axis into few equal parts, that waste at most `epsilon` of it.
+}  // namespace
+
 Choices block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most, double epsilon) {
   const std::int64_t whole = base::ceil_div(length, per_thread);
   Choices threads;
@@ -83,8 +83,6 @@ Choices block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t
     if (tile::wasted_ratio(length, n * per_thread) <= epsilon) out.push_back(n * per_thread);
   return out;
 }
-
-}  // namespace
 
 bool is_innermost(const TileSpace& space, std::size_t axis) {
   for (std::size_t i = 0; i < space.operand_count(); ++i) {
@@ -170,6 +168,16 @@ AxisChoices block_choices(const TileSpace& space, const GrowthLimits& limits, co
   return choices;
 }
 
+bool is_aligned(const TileSpace& space, const Extents& block, std::int64_t threads, std::int64_t warp,
+                base::Bytes transaction) {
+  bool everything = true;  // a tile of all there is may leave a warp partly empty
+  for (std::size_t a = 0; a < space.spatial; ++a) everything = everything && block[a] >= space.axes[a].extent;
+  if (!everything && !tile::fills_units(threads, warp)) return false;
+  for (std::size_t a = 0; a < space.spatial; ++a)
+    if (!tile::fills_transactions(space, a, block[a], transaction)) return false;
+  return true;
+}
+
 std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
                                    const Extents& step, Alignment alignment) {
   Extents first = step;
@@ -186,15 +194,9 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
     for (std::size_t a = 0; a < space.spatial; ++a) n *= e[a] / first[a];
     return n;
   };
-  const auto aligned = [&](const LevelTile& t) {
-    bool everything = true;  // a tile of all there is may leave a warp partly empty
-    for (std::size_t a = 0; a < space.spatial; ++a) everything = everything && t.extents[a] >= space.axes[a].extent;
-    if (!everything && !tile::fills_units(threads_of(t.extents), limits.warp)) return false;
-    for (std::size_t a = 0; a < space.spatial; ++a)
-      if (!tile::fills_transactions(space, a, t.extents[a], limits.transaction)) return false;
-    return true;
-  };
-  std::erase_if(grown, [&](const LevelTile& t) { return !aligned(t); });
+  std::erase_if(grown, [&](const LevelTile& t) {
+    return !is_aligned(space, t.extents, threads_of(t.extents), limits.warp, limits.transaction);
+  });
   return undominated(std::move(grown));
 }
 

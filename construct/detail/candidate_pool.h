@@ -91,6 +91,8 @@ class CandidatePool {
   // As construct::with_deepest_pipeline.
   std::optional<Id> with_deepest_pipeline(Id id);
   std::span<const Id> others(Id id, LayoutKnob knob, std::int64_t cores);
+  // Its construct::neighbouring_tiles; none where a block tile is given.
+  std::span<const Id> neighbouring(Id id);
   // Programs whose threads share reductions, on such chips.
   const std::vector<Id>& sharing(const GrowthLimits& limits, std::int64_t cores, std::int64_t max_threads);
   // For what no aligned tile covers: any tile of single elements of the seed, straight from memory.
@@ -151,6 +153,7 @@ class CandidatePool {
   // for yet.
   std::pmr::deque<std::array<Ids, kLayoutKnobs>> others_{&arena_};
   std::pmr::map<std::tuple<Id, std::size_t, std::int64_t>, Ids> others_by_cores_{&arena_};
+  std::pmr::unordered_map<Id, Ids> neighbouring_{&arena_};
   std::vector<tile::StageProgram> made_;  // by one choice
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
   std::unique_ptr<ExpectedChips> expected_;

@@ -49,6 +49,11 @@ struct LayoutRules {
 // widest vectors.
 void apply_layout(tile::StageProgram& p, const LayoutRules& rules);
 
+// Adds the program with other threads and reduction steps, as tile::make_stage_program has them, and all else as it is,
+// laid out; false where it may not have them. The program is none of those it is added to.
+bool add_remade(const tile::StageProgram& p, const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
+                const tile::Extents& step, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
+
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: adds what it
 // could be instead, each laid out; not all of them fit the chip. The program is none of those it is added to.
 using LayoutKnob = void (*)(const tile::StageProgram&, const LayoutRules&, std::vector<tile::StageProgram>& out);
@@ -68,13 +73,16 @@ std::optional<tile::StageProgram> with_deepest_pipeline(const tile::StageProgram
 // The program laid out, and every combination of what its choices could be.
 std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
 
+// Whether blocks lie along more than one axis, so that they may come in several orders.
+bool has_block_orders(const tile::StageProgram& p);
+
 // Rows of blocks in a group that makes what a core each computes about as high as it is wide: a power of two. Whether
 // the program has so many blocks, and its rows are a multiple of the group.
 std::int64_t square_group(std::int64_t cores);
 bool groups_fit(const tile::StageProgram& p, std::int64_t cores);
 
-// The program with its longest reduction cut into so many parts; nothing where they would cut its register tiles or
-// fragments.
+// The program with its longest reduction cut into so many parts; nothing where there may not be so many, where the
+// reduction has fewer steps, or where they would cut its register tiles or fragments.
 std::optional<tile::StageProgram> split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
 
 }  // namespace tilescope::construct

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/integer.h"
 #include "construct/detail/growth.h"
 #include "tile/space.h"
 
@@ -47,6 +48,25 @@ GrowthLimits growth_limits(const arch::ArchSpec& a);
 // innermost axis alone grows, to the widest access.
 std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
                                       const tile::Extents& unit);
+
+// Extents that a block may have along an axis, ascending: one thread, `per_thread` wide; threads by powers of two and
+// what cuts the axis into few equal parts, at most so many, that waste at most `epsilon` of it.
+Choices block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most, double epsilon);
+
+// Calls it with every number of threads that may cut an axis, whatever each keeps of it, some more than once: powers of
+// two, and what cuts it into few equal parts.
+template <class Take>
+void each_number_of_threads(std::int64_t length, const Take& take) {
+  for (std::int64_t power = 1; power <= length; power *= 2) take(power);
+  for (std::int64_t kept = 1; kept <= kWidestRegisterExtent; kept *= 2)
+    for (std::int64_t parts = 1; parts <= kMaxEqualParts; ++parts)
+      take(base::ceil_div(base::ceil_div(length, kept), parts));
+}
+
+// Whether a block of so many threads (or warps, of which one is enough) obeys alignment rules 1 and 2: threads fill
+// warps, but where it is all there is, and its data tiles end on transactions.
+bool is_aligned(const tile::TileSpace& space, const tile::Extents& block, std::int64_t threads, std::int64_t warp,
+                base::Bytes transaction);
 
 // Whether block tiles have to obey alignment rules 1 and 2.
 enum class Alignment : std::uint8_t { kRules, kAny };

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 const std::string kSmall =
-    "sweep: Small\nbase: v100\naxes:\n  memory.smem.banks: [16, 32]\n  core.count: [2000, 40]\n"
+    "sweep: Small\nbase: v100\naxes:\n  memory.smem.banks: [16, 32]\n  core.count: [2000, 8]\n"
     "constraints: [core.count < 2000 || memory.smem.banks > 16]\n"
     "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add, weight: 2}\n";
 

@@ -137,8 +137,8 @@ TEST(Bounds, SayNothingWhereNothingIsFound) {
   EXPECT_FALSE(effort.ends);
 }
 
-// Chips that differ in rates, capacities and numbers of cores share a pool; those with other banks do not. A second
-// such chip makes few programs that the first did not.
+// Chips that differ in rates, capacities and numbers of cores share a pool; those with other banks do not. Each
+// makes less than half as many programs anew as the first made.
 TEST(Pool, IsOfChipsOfOneGeometry) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
   CandidatePools pools(kPlenty);
@@ -157,7 +157,7 @@ TEST(Pool, IsOfChipsOfOneGeometry) {
     roller(e, other, 10, {}, &pools);
     EXPECT_EQ(&pools.of(e, other, {}), &first) << changes.front().path;
   }
-  EXPECT_LT(first.candidates(), 3 * made);
+  EXPECT_LT(first.candidates(), 4 * made) << "of seven chips";
   EXPECT_NE(&pools.of(e, tests::chip("v100", {{"memory.smem.banks", "16"}}), {}), &first);
   EXPECT_NE(&pools.of(e, v100, {.pads = false}), &first);
 }

@@ -13,10 +13,6 @@
 namespace tilescope::construct {
 namespace {
 
-// Tiles are chosen before they are laid out, so that one which only padding makes good may be missed: 1.11 at most
-// here.
-constexpr double kFactor = 1.15;
-
 // Every mapping of the spatial axes (strided or side by side), every step, cached or not, with some paddings.
 class Search {
  public:
@@ -87,7 +83,7 @@ struct Small {
 
 class Exhaustive : public testing::TestWithParam<Small> {};
 
-TEST_P(Exhaustive, FindsLittleThatConstructionMisses) {
+TEST_P(Exhaustive, FindsNothingThatConstructionMisses) {
   const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = tests::expression(GetParam().op, GetParam().sizes);
   const auto found = roller(e, chip.spec, chip.cost_model(), 10);
@@ -95,7 +91,7 @@ TEST_P(Exhaustive, FindsLittleThatConstructionMisses) {
   const auto collapse = tile::contraction_collapse(e).value_or(tile::contiguous_collapse(e));
   Search search(tile::make_space(e, collapse), chip);
   const double best = search.best_us();
-  EXPECT_LE(found.front().time.v, best * kFactor) << "of " << search.tried() << " programs";
+  EXPECT_LE(found.front().time.v, best) << "of " << search.tried() << " programs";
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,6 +9,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/detail/tiles.h"
 #include "construct/transfer/detail/knobs.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
@@ -213,18 +214,17 @@ TEST(RollerDepthwise, ReadsRegisterTilesAlongTheReduction) {
   EXPECT_EQ(found.front().program.thread[5], 7) << "a row of taps at a time";
 }
 
-// Images share weights, channels share nothing: what grows beyond an image grows along images alone.
-TEST(RollerDepthwise, BlocksGrowAlongWhatIsShared) {
-  const tests::ChipWithCostModel chip("v100");
-  const auto found =
-      roller(tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7"),
-             chip.spec, chip.cost_model(), 10);
-  const auto& best = found.front().program;
-  EXPECT_EQ(best.block[1], 1);
-  const auto along_images =
-      std::find_if(found.begin(), found.end(), [](const Ranked& r) { return r.program.block[0] > 1; });
-  ASSERT_NE(along_images, found.end());
-  EXPECT_EQ(along_images->program.block[1], 1);
+// Images share weights, channels share nothing: growth takes blocks beyond an image along images alone.
+TEST(Growth, TakesBlocksAlongWhatIsShared) {
+  const expr::Expression e =
+      tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7");
+  const auto space = tile::make_space(e, tile::contiguous_collapse(e));
+  const GrowthLimits limits = growth_limits(tests::v100());
+  const AxisChoices choices =
+      block_choices(*space, limits, tile::Extents(space->axes.size(), 1), first_step(*space, limits), 1);
+  ASSERT_EQ(space->spatial, 4U);
+  EXPECT_GT(choices[0].size(), 1U);
+  EXPECT_EQ(choices[1].size(), 1U);
 }
 
 tests::NamedStage stage_of(std::string_view suite, std::string_view id) {

@@ -92,7 +92,7 @@ TEST_F(SweepTest, ChipsThatSharePrograms) {
     return made_again(diags.notes());
   };
   // A point asks for the base and the banks beside its own too.
-  constexpr std::size_t kPlenty = std::size_t{1} << 30, kRoomForFour = std::size_t{16} << 20, kNoRoom = 1;
+  constexpr std::size_t kPlenty = std::size_t{1} << 30, kRoomForFour = std::size_t{20} << 20, kNoRoom = 1;
   EXPECT_EQ(again(std::string(kBanks) + kCores, kPlenty, "plenty.db"), 0);
   EXPECT_EQ(again(std::string(kBanks) + kCores, kRoomForFour, "outside.db"), 0);
   EXPECT_EQ(again(std::string(kCores) + kBanks, kRoomForFour, "inside.db"), 0);
