@@ -28,8 +28,8 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 constexpr std::size_t kFewTiles = 24;    // of one seed: fewer are no choice, so that tiles may waste more
 constexpr std::size_t kManyTiles = 200;  // with those that waste more
 // Tiles of one seed that the cost model sees, of those that waste little and more.
-constexpr std::size_t kEvaluated = 64;
-constexpr std::size_t kEvaluatedOfOthers = 16;  // of loops as they stand where they are seen as a matrix product too
+constexpr std::size_t kEvaluated = 128;
+constexpr std::size_t kEvaluatedOfOthers = 32;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::int64_t kSomeRegisters = 1;      // that programs state until a chip says how many
 
 // A seed for every instruction of the chip that may multiply the stage.
