@@ -20,8 +20,6 @@ using tile::AxisMapping;
 using tile::StageProgram;
 using tile::TileSpace;
 
-using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
-
 class Aligned {
  public:
   Aligned(const SearchSpace& space, std::size_t collapse)

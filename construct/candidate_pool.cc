@@ -82,7 +82,7 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   const bool reduces = space.axes.size() > space.spatial;
   const bool tiles_reduction = seed.unit != Extents(space.axes.size(), 1);
   const std::int64_t widest = elements_in(limits.max_access, base::size_of(space.expression.dtype));
-  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  Mapping mapping;
   for (std::size_t a = 0; a < space.spatial; ++a) {
     const bool wide = !reduces && a + 1 == space.spatial;
     const std::int64_t per_thread = tiles_reduction ? registers[a] : wide ? std::min(registers[a], widest) : 1;

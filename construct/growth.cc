@@ -2,6 +2,7 @@
 #include "construct/detail/growth.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "base/integer.h"
@@ -11,8 +12,6 @@ namespace {
 
 using tile::Extents;
 using tile::TileSpace;
-
-constexpr std::size_t kMaxTiles = 48;  // visited per level; the reuse score decides which come first
 
 double elements_of(const tile::Operand& o, const Extents& tile, Level level) {
   return level == Level::kThread ? tile::touched_elements(o, tile)
@@ -167,8 +166,7 @@ class Growth {
     next_.resize(first);
   }
 
-  static constexpr int kLogPlaces = 7;
-  static_assert(kMaxTiles < (1U << kLogPlaces));
+  static constexpr int kLogPlaces = std::bit_width(2 * kMaxTiles);  // more than twice as many as tiles
 
   const TileSpace& space_;
   Level level_;

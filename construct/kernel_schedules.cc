@@ -13,7 +13,6 @@ namespace {
 using tile::AxisMapping;
 using tile::Extents;
 using tile::StageProgram;
-using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
 constexpr double kWaste = 0.125;                // of an axis, by a tile that is longer than asked
 constexpr std::int64_t kSteps[] = {8, 16, 32};  // of a product's reduction, iterations

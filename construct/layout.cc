@@ -20,7 +20,6 @@ namespace {
 
 using tile::Extents;
 using tile::StageProgram;
-using Mapping = base::FixedVector<tile::AxisMapping, tile::kMaxAxes>;
 
 // Bank passes that one block needs for one operand over one reduction step, copies and uses, what they would be without
 // conflicts, and the instructions that ask for them.

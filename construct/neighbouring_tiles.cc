@@ -16,7 +16,6 @@ namespace {
 using tile::AxisMapping;
 using tile::Extents;
 using tile::StageProgram;
-using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
 class Moves {
  public:

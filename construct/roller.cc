@@ -217,16 +217,13 @@ class Construction {
   double least_us_of(Id id) const {
     if (rooflines_.empty()) return 0;
     const tile::StageProgram& p = pool_[id].program;
-    double iterations = 1;
-    for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
-      const std::int64_t extent = p.space->axes[a].extent;
-      iterations *= static_cast<double>(a < p.space->spatial ? base::round_up(extent, p.block[a]) : extent);
-    }
     const auto& seeds = pool_.seeds();
     const auto seed = std::find_if(seeds.begin(), seeds.end(), [&](const Seed& s) {
       return s.space == p.space && tile::name_of(s.kernel) == tile::name_of(p.micro_kernel);
     });
-    return seed == seeds.end() ? 0 : rooflines_[static_cast<std::size_t>(seed - seeds.begin())].least_us(iterations);
+    return seed == seeds.end()
+               ? 0
+               : rooflines_[static_cast<std::size_t>(seed - seeds.begin())].least_us(iterations_of(*p.space, p.block));
   }
 
   // What the stage's roofline allows any program.
@@ -234,14 +231,15 @@ class Construction {
     if (rooflines_.empty()) return 0;
     double least = kNever;
     for (std::size_t s = 0; s < rooflines_.size(); ++s) {
-      double iterations = 1;
-      for (const tile::TileAxis& axis : pool_.seeds()[s].space->axes) iterations *= static_cast<double>(axis.extent);
-      least = std::min(least, rooflines_[s].least_us(iterations));
+      const tile::TileSpace& space = *pool_.seeds()[s].space;
+      const tile::Extents one(space.axes.size(), 1);  // blocks that lie within the stage's ranges
+      least = std::min(least, rooflines_[s].least_us(iterations_of(space, one)));
     }
     return least;
   }
 
-  // Whether a program that takes no less may come among the first ones, and by more than the gap.
+  // Whether a program that takes no less may come among the first ones of all, whichever ranking it is for, and by more
+  // than the gap.
   bool may_come_first(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.first_limit(); }
 
   // As tile::fits says of a program that does not state its registers yet.

@@ -217,7 +217,7 @@ class Decoder {
   const std::shared_ptr<const TileSpace>& space_;
   const arch::ArchSpec& chip_;
   const SearchLimits& limits_;
-  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping_;
+  Mapping mapping_;
   tile::Extents step_, reduction_tile_, split_;
   base::FixedVector<CachePolicy, tile::kMaxOperands> ways_;
   std::int64_t num_stages_ = 1;

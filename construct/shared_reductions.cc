@@ -33,9 +33,8 @@ bool any_reuse(const TileSpace& space, std::size_t axis) {
 }
 
 // So many results side by side for each thread, and so many threads, from the innermost axis outwards.
-base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping_of(const TileSpace& space, std::int64_t rows,
-                                                                std::int64_t threads) {
-  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space.spatial, tile::AxisMapping{});
+Mapping mapping_of(const TileSpace& space, std::int64_t rows, std::int64_t threads) {
+  Mapping mapping(space.spatial, tile::AxisMapping{});
   for (std::size_t a = space.spatial; a-- > 0;) {
     tile::AxisMapping& m = mapping[a];
     if (a + 1 == space.spatial) m.per_thread = rows;

@@ -37,7 +37,7 @@ bool has_reuse(const TileSpace& space, const Extents& unit) {
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
 std::vector<LevelTile> undominated(std::vector<LevelTile> tiles) {
-  boost::container::small_vector<std::pair<double, double>, 48> front;  // footprint, least traffic up to it
+  boost::container::small_vector<std::pair<double, double>, kMaxTiles> front;  // footprint, least traffic up to it
   for (const LevelTile& t : tiles) front.emplace_back(t.footprint, t.traffic);
   std::sort(front.begin(), front.end());
   for (std::size_t i = 1; i < front.size(); ++i) front[i].second = std::min(front[i].second, front[i - 1].second);
@@ -200,14 +200,23 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   return undominated(std::move(grown));
 }
 
-TileWork work_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block) {
-  double points = 1, padded = 1, blocks = 1;
-  for (std::size_t i = 0; i < space.axes.size(); ++i) {
-    const std::int64_t n = space.axes[i].extent, tiles = base::ceil_div(n, block.extents[i]);
-    points *= static_cast<double>(n);
-    padded *= static_cast<double>(i < space.spatial ? tiles * block.extents[i] : n);
-    if (i < space.spatial) blocks *= static_cast<double>(tiles);
+double iterations_of(const TileSpace& space, const Extents& block) {
+  double n = 1;
+  for (std::size_t a = 0; a < space.axes.size(); ++a) {
+    const std::int64_t extent = space.axes[a].extent;
+    n *= static_cast<double>(a < space.spatial ? base::round_up(extent, block[a]) : extent);
   }
+  return n;
+}
+
+TileWork work_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block) {
+  double points = 1, blocks = 1;
+  for (std::size_t i = 0; i < space.axes.size(); ++i) {
+    const std::int64_t n = space.axes[i].extent;
+    points *= static_cast<double>(n);
+    if (i < space.spatial) blocks *= static_cast<double>(base::ceil_div(n, block.extents[i]));
+  }
+  const double padded = iterations_of(space, block.extents);
   return {padded, blocks, registers.traffic * padded / points, block.traffic};
 }
 

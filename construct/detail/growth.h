@@ -32,6 +32,9 @@ double traffic_ratio(const tile::TileSpace& space, const tile::Extents& tile, st
 using Choices = boost::container::small_vector<std::int64_t, 24>;
 using AxisChoices = std::array<Choices, tile::kMaxAxes>;
 
+// Tiles that are visited a level; the reuse score decides which come first.
+inline constexpr std::size_t kMaxTiles = 48;
+
 // What a level keeps of a tile, and how much of it.
 struct LevelLimits {
   double of_input = 1, of_output = 0;  // footprint of an element

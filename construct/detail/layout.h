@@ -16,6 +16,9 @@
 
 namespace tilescope::construct {
 
+// Which thread owns what of a block, by spatial axis.
+using Mapping = base::FixedVector<tile::AxisMapping, tile::kMaxAxes>;
+
 // Parts that a reduction is cut into at most.
 inline constexpr std::int64_t kMaxParts = 64;
 
@@ -51,8 +54,8 @@ void apply_layout(tile::StageProgram& p, const LayoutRules& rules);
 
 // Adds the program with other threads and reduction steps, as tile::make_stage_program has them, and all else as it is,
 // laid out; false where it may not have them. The program is none of those it is added to.
-bool add_remade(const tile::StageProgram& p, const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
-                const tile::Extents& step, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
+bool add_remade(const tile::StageProgram& p, const Mapping& mapping, const tile::Extents& step,
+                const LayoutRules& rules, std::vector<tile::StageProgram>& out);
 
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: adds what it
 // could be instead, each laid out; not all of them fit the chip. The program is none of those it is added to.

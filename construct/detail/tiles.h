@@ -84,6 +84,9 @@ std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLim
 // Of the shorter of two times, what the longer one does not hide: tiles that it binds alike are still told apart.
 inline constexpr double kNotHidden = 0.25;
 
+// Iterations of a stage in such blocks, those beyond its ranges included.
+double iterations_of(const tile::TileSpace& space, const tile::Extents& block);
+
 // What a block tile over a register tile asks of a chip, for the whole stage: a core's instructions and loads into
 // registers, what lies beyond the stage's ranges included, and elements that blocks move through the device cache.
 struct TileWork {
