@@ -417,6 +417,7 @@ struct RegisterAllowances {
   std::optional<std::int64_t> staged_operand;  // that is copied step by step: from where, to where, how far
   std::optional<std::int64_t> im2col_read;     // of an element that a thread reads for itself
   std::optional<std::int64_t> mma_operands;    // at least, where instructions read both factors from the scratchpad
+  std::optional<std::int64_t> mma_registers;   // at least, sums included, where instructions read registers
 
   bool operator==(const RegisterAllowances&) const = default;
 };

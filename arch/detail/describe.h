@@ -237,6 +237,9 @@ void describe(V& v, RegisterAllowances& s) {
                    "At least, of a thread whose instructions read both operands from the scratchpad, apart from its "
                    "accumulators."),
           s.mma_operands);
+  v.field(optional("mma_registers",
+                   "At least, of a thread whose matrix instructions read registers, its accumulators included."),
+          s.mma_registers);
 }
 
 template <class V>

@@ -106,10 +106,10 @@ std::optional<Arithmetic> arithmetic_of(const tile::Mma& kernel, const StageProg
   return arithmetic_of(m, kernel.unit.instruction);
 }
 
-OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Geometry& /*m*/) {
+OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Geometry& m) {
   std::int64_t held = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) held += fragment_registers(kernel, p, i);
-  return {held};
+  return {held, std::max<std::int64_t>(0, m.allowances.mma_registers.value_or(0) - registers_of_sums(p))};
 }
 
 std::optional<AccessPattern> result_store(const tile::Mma& kernel, const StageProgram& p, std::int64_t warp) {
