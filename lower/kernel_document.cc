@@ -15,7 +15,7 @@
 #include "lower/detail/kernel_check.h"
 #include "lower/detail/kernel_fields.h"
 #include "lower/lower.h"
-#include "lower/simt/microkernel/detail/matrix_tile.h"
+#include "lower/simt/microkernel/matrix_instruction.h"
 #include "tile/stage_reader.h"
 
 namespace tilescope::lower {

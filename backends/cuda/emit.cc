@@ -161,8 +161,9 @@ class KernelEmitter {
   EmittedKernel run() {
     page_.add("");
     page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread"));
-    page_.add_list(fmt::format("extern \"C\" __global__ void {} {}(", bounds(), out_.name),
-                   ended(parameters(), ",", ") {"));
+    std::vector<std::string> list = ended(parameters(), ",", ") {");
+    if (list.empty()) list = {") {"};  // a kernel that only computes
+    page_.add_list(fmt::format("extern \"C\" __global__ void {} {}(", bounds(), out_.name), list);
     page_.indent();
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
     arrays();

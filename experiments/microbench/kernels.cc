@@ -11,6 +11,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "experiments/microbench/detail/rates.h"
 #include "experiments/microbench/detail/stencil_kernel.h"
 #include "lower/kernel_builder.h"
 
@@ -396,6 +397,15 @@ const std::vector<CurveMaker>& makers() {
         "ratio"},
        [](Chip) { return powers(1, 4, 2); },
        padding_gain<16, 16, 2>},
+      {{"dispatch", "from one block's start to the next one's, over the threads of a block", "threads", "ns"},
+       dispatch_points,
+       dispatch},
+      {{"mma_f16", "a core's matrix instruction on registers, over its warps", "warps", "cycles"},
+       mma_points,
+       mma_rate},
+      {{"wgmma_f16", "a core's matrix instruction on the scratchpad, over its columns", "columns", "cycles"},
+       wgmma_points,
+       wgmma_rate},
   };
   return kMakers;
 }

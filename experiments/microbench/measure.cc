@@ -39,6 +39,7 @@ PlanTask task_of(const Planned& p, const char* part, const MeasureOptions& optio
   PlanTask out;
   out.id = fmt::format("{} {} {}", p.row.curve, p.row.x, part);
   out.notes = {{"kind", "microbench"}, {"curve", p.row.curve}, {"x", fmt::format("{}", p.row.x)}, {"part", part}};
+  out.remarks = {{"amount", fmt::format("{}", p.amount)}, {"unit", p.row.y_unit}};
   out.lines = timing_line(options.timing);
   return out;
 }
@@ -66,8 +67,12 @@ void plan_chase(const lower::Module& shorter, const lower::Module& longer, Plann
   }
 }
 
-// What a compiler may not leave out of the kernels; those of other curves store what they load.
-bool only_reads(std::string_view curve) { return !curve.starts_with("copy_width") && !curve.starts_with("padding"); }
+// Curves whose kernels load and store nothing: a compiler leaves the loads out. Kernels of the others store what they
+// compute, or compute nothing.
+bool only_reads(std::string_view curve) {
+  constexpr std::string_view kOthers[] = {"copy_width", "padding", "dispatch", "mma_", "wgmma_"};
+  return std::none_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view o) { return curve.starts_with(o); });
+}
 
 void plan_kernels(const Microbenchmark& b, Planned& p, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
                   const MeasureOptions& options) {
@@ -98,13 +103,13 @@ Planned planned(const MicrobenchmarkPoint& point, const arch::ArchSpec& a, const
            {}};
   base::Diagnostics diags;
   const auto bench = microbenchmark(point.curve.name, point.x, a, diags);
+  if (bench) p.amount = bench->amount;
   if (!bench)
     p.row.error = diags.sentences().front();
   else if (point.curve.name == kLatencyCurve)
     plan_chase(bench->shorter, bench->longer, p, a, compiler, options);
   else
     plan_kernels(*bench, p, a, compiler, options);
-  if (bench) p.amount = bench->amount;
   if (!p.row.error.empty()) {
     p.row.error = fmt::format("{} at {} {}: {}", p.row.curve, p.row.x, p.row.x_unit, p.row.error);
     p.tasks.clear();
@@ -126,7 +131,7 @@ void fill_in(const base::Map& shorter, const base::Map& longer, double amount, c
   else if (us <= 0)
     row.error = fmt::format("{} at {} {}: the longer kernel took no longer", row.curve, row.x, row.x_unit);
   else
-    row.y = row.y_unit == "cycles" ? us * mhz / amount : amount / us / 1e3;
+    row.y = row.y_unit == "cycles" ? us * mhz / amount : row.y_unit == "ns" ? 1e3 * us / amount : amount / us / 1e3;
 }
 
 std::string source_of(const base::Map& kept) {

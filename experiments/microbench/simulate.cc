@@ -26,7 +26,8 @@ double measured(const Microbenchmark& b, const Curve& curve, const arch::ArchSpe
   if (curve.y_unit == "ratio") return longer / shorter;
   const double cycles = longer - shorter;
   if (curve.y_unit == "cycles") return cycles / b.amount - b.cycles_of_own;
-  return b.amount / (cycles / static_cast<double>(a.clock.n)) / 1e9;
+  const double seconds = cycles / static_cast<double>(a.clock.n);
+  return curve.y_unit == "ns" ? 1e9 * seconds / b.amount : b.amount / seconds / 1e9;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace tilescope::experiments {
 struct Curve {
   std::string_view name;
   std::string_view title;
-  std::string_view x_unit, y_unit;  // y_unit: cycles, of one access; GB/s; or a ratio of times
+  std::string_view x_unit, y_unit;  // y_unit: cycles or ns, of one access, instruction or block; GB/s; a ratio of times
 };
 
 // All that there are, in the order in which they are shown.
@@ -30,7 +30,7 @@ std::vector<Curve> curves();
 // ratio, the quicker and the longer way to do the same.
 struct Microbenchmark {
   lower::Module shorter, longer;
-  double amount = 0;         // what the longer does more: accesses of a warp, or bytes
+  double amount = 0;         // what the longer does more: accesses of a warp, bytes, instructions of a core or blocks
   double cycles_of_own = 0;  // of every access, that a chip would not need
 };
 

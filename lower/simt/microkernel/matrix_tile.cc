@@ -15,18 +15,6 @@ std::size_t bits_of(std::int64_t count) {
   return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)) - 1);
 }
 
-MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes) {
-  const arch::Spelling spelling = c.spelling.value_or(arch::Spelling{});
-  MatrixInstruction i{c.name, {c.m, c.n, c.k}, lanes, c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}};
-  if (!c.operands) {
-    i.a = c.fragments->a;
-    i.b = c.fragments->b;
-  }
-  i.cuda = spelling.cuda.value_or("");
-  i.hip = spelling.hip.value_or("");
-  return i;
-}
-
 MatrixSide MatrixTile::side(std::size_t i) const {
   return {.operand = i, .axis = i == 0 ? unit().rows : unit().columns, .unit = i == 0 ? unit().m : unit().n};
 }

@@ -11,6 +11,7 @@
 #include "backends/cuda/detail/formula.h"
 #include "backends/cuda/installed.h"
 #include "backends/cuda/process.h"
+#include "lower/kernel_builder.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
 #include "tests/unit/backends_cuda/samples.h"
@@ -75,6 +76,13 @@ TEST(Emit, SaysHowAKernelIsLaunched) {
   EXPECT_EQ(k.threads, 48);
   EXPECT_EQ(k.globals, (std::vector<int>{0, 1}));
   EXPECT_EQ(k.scalars, (std::vector<int>{0}));
+}
+
+TEST(Emit, AKernelMayHaveNoArrays) {
+  lower::KernelBuilder k("computes", 4, 32);
+  const int from = k.registers("from", 1), to = k.registers("to", 1);
+  k.add(lower::assign({to, {}}, {from, {}}));
+  EXPECT_THAT(kernels_of(emit(std::move(k).take(), "")), HasSubstr(" computes() {\n  float from[1];\n"));
 }
 
 TEST(Emit, TakenNamesAreReplaced) {

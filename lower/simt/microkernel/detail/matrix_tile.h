@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lower/simt/microkernel/detail/lowering.h"
+#include "lower/simt/microkernel/matrix_instruction.h"
 #include "tile/microkernel/mma.h"
 
 namespace tilescope::lower {
@@ -24,10 +25,6 @@ struct MatrixPlace {
   Affine side, deep;
   Affine& along(arch::FragmentAxis axis) { return axis == arch::FragmentAxis::kDepth ? deep : side; }
 };
-
-// The chip's instruction, of so many lanes, as kernels name it: without maps of operands that stay in the scratchpad.
-// Its fragments are known.
-MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes);
 
 class MatrixTile {
  public:

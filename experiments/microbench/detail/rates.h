@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rates that no memory limits: how fast blocks start, and how fast matrix instructions run. For the .cc files of
+// experiments/.
+
+#include <optional>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "experiments/microbench/detail/kernels.h"
+
+namespace tilescope::experiments {
+
+// Blocks of so many threads that do nothing.
+std::optional<Microbenchmark> dispatch(double threads, const arch::ArchSpec& chip, base::Diagnostics& diags);
+std::vector<double> dispatch_points(const arch::ArchSpec& chip);
+
+// So many warps a core that multiply fragments in registers by the chip's f16 instruction, four independent sums each.
+std::optional<Microbenchmark> mma_rate(double warps, const arch::ArchSpec& chip, base::Diagnostics& diags);
+std::vector<double> mma_points(const arch::ArchSpec& chip);
+
+// Two groups of warps a core that multiply f16 tiles in the scratchpad, of so many columns.
+std::optional<Microbenchmark> wgmma_rate(double columns, const arch::ArchSpec& chip, base::Diagnostics& diags);
+std::vector<double> wgmma_points(const arch::ArchSpec& chip);
+
+}  // namespace tilescope::experiments
