@@ -109,7 +109,7 @@ bool is_about_ptx(std::string_view log) { return log.find(kPtxLine) != std::stri
 std::string first_error_in(std::string_view log, std::string_view text, std::string_view ptx) {
   const std::vector<std::string_view> lines = lines_of(log), written = lines_of(text);
   for (const std::string_view line : lines) {
-    const std::size_t error = line.find("error");
+    const std::size_t error = std::min(line.find("error"), line.find("fatal"));
     if (error == std::string_view::npos) continue;
     const std::string_view place = line.substr(0, error);
     std::size_t at = number_after(place, fmt::format("{}(", kTextName));

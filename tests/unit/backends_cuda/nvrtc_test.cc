@@ -226,6 +226,9 @@ TEST(PtxasLog, FirstErrorWithTheTextsOwnWords) {
             "line 2, 'two': wrong");
   EXPECT_EQ(cuda::first_error_in("kernels.cu(9): error: wrong\n", text), "kernels.cu(9): error: wrong");
   EXPECT_EQ(cuda::first_error_in("nvrtc: error: invalid value\n", text), "nvrtc: error: invalid value");
+  EXPECT_EQ(
+      cuda::first_error_in("ptxas fatal   : Insufficient registers\nptxas fatal   : aborted due to errors\n", text),
+      "ptxas fatal   : Insufficient registers");
   EXPECT_EQ(cuda::first_error_in("odd\nmore\n", text), "odd");
   const std::string about_ptx = "ptxas application ptx input, line 4; error   : wrong\n";
   EXPECT_TRUE(cuda::is_about_ptx(about_ptx));
