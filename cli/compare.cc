@@ -87,12 +87,14 @@ void print_worst(const Comparison& c, std::size_t n) {
                {"error", true},
                {"bound by"},
                {"simulated", true},
-               {"library", true}});
+               {"library", true},
+               {"core clock", true}});
   for (const ComparedRow* r : rows)
     table.add({r->id, r->tile, time_text(*r->measured_us), time_text(r->prediction->predicted_us),
                percent_text(r->prediction->predicted_us / *r->measured_us - 1), r->prediction->bottleneck,
                r->simulation ? time_text(r->simulation->simulated_us) : "",
-               r->library_us ? fmt::format("{} {}", r->library, time_text(*r->library_us)) : ""});
+               r->library_us ? fmt::format("{} {}", r->library, time_text(*r->library_us)) : "",
+               r->core_mhz ? fmt::format("{:.0f} MHz", *r->core_mhz) : ""});
   fmt::print("\n");
   table.print();
 }

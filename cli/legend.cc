@@ -117,6 +117,7 @@ constexpr std::array kColumns = {
     Words{"top-10", "the best time over the best of our first 10"},
     Words{"farthest off", "rows whose predicted time is farthest from the measured one"},
     Words{"library", "the vendor's library and its time"},
+    Words{"core clock", "of the device while the program was measured"},
     Words{"path", "a number of the chip, as --set takes it"},
     Words{"value", "what the chip has there"},
     Words{"changed to", "what it was changed to"},

@@ -186,6 +186,11 @@ void add_measure(CLI::App& app, int& status) {
                    "Seconds after which no further repeat of a program is begun")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command
+      ->add_option("--energy", o->measure.timing.energy_seconds,
+                   "Also run every program for so many seconds while the device's energy is read")
+      ->check(CLI::PositiveNumber)
+      ->excludes(curves);
   command->add_option("--samples", o->measure.samples, "Elements of each output that are compared with plain loops")
       ->check(whole_number(2, 1'000'000))
       ->capture_default_str();

@@ -147,11 +147,13 @@ void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dty
       c.row.library_us = library->second.us;
     }
     if (!c.program) return;
-    const auto time = known.measured->programs_us.find(program_hash(*c.program, a));
-    if (time != known.measured->programs_us.end())
-      c.row.measured_us = time->second;
-    else
+    const auto time = known.measured->programs.find(program_hash(*c.program, a));
+    if (time != known.measured->programs.end()) {
+      c.row.measured_us = time->second.us;
+      c.row.core_mhz = time->second.core_mhz;
+    } else {
       c.row.errors.push_back(fmt::format("{}: no row is of this program", c.row.id));
+    }
   } else if (known.published) {
     c.row.measured_us = known.published->us_of(c.row.id);
     if (!c.row.measured_us)
@@ -297,6 +299,7 @@ base::Value to_document(const ComparedRow& r) {
   if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (r.core_mhz) row.push_back({"core_mhz", *r.core_mhz, {}});
   if (r.library_us) {
     row.push_back({"library", r.library, {}});
     row.push_back({"library_us", *r.library_us, {}});

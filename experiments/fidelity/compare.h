@@ -37,6 +37,7 @@ struct ComparedRow {
   std::string id, kind, group;
   std::string tile;  // block tile, with the reduction step: "m=128 n=64 k=8"
   std::optional<double> measured_us;
+  std::optional<double> core_mhz;    // of the device while that was measured
   std::optional<double> library_us;  // of the vendor's fastest library that was measured
   std::string library;               // which it is
   std::optional<Prediction> prediction;

@@ -75,7 +75,9 @@ class Planner {
     return std::string(base::name_of(p.space(0).expression.dtype));
   }
 
-  std::string timing() const { return options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string(); }
+  std::string timing() const {
+    return (options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string()) + energy_line(options_.timing);
+  }
 
   void add_baselines(const GivenProgram& given, const lower::Module& m, const std::vector<SampledOutput>& outputs,
                      Prepared& out) const {

@@ -35,7 +35,8 @@ std::optional<Baseline> baseline_of(std::string_view name, base::Diagnostics& di
 struct MeasureTiming {
   bool cold = false;  // the device's cache holds nothing of the operands
   int warm_up = 3, repeats = 50;
-  double seconds = 1;  // after which no repeat is begun
+  double seconds = 1;         // after which no repeat is begun
+  double energy_seconds = 0;  // of every program's loop while the device's energy is read; 0 reads none
 };
 
 struct MeasureOptions {

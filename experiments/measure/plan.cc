@@ -109,6 +109,10 @@ std::string timing_line(const MeasureTiming& t) {
   return fmt::format("time {} {} {} {}\n", t.cold ? "cold" : "warm", t.warm_up, t.repeats, t.seconds);
 }
 
+std::string energy_line(const MeasureTiming& t) {
+  return t.energy_seconds > 0 ? fmt::format("energy {}\n", t.energy_seconds) : std::string();
+}
+
 std::string_view helper_text() {
   return R"(// Reads n words and writes none, which only who knows that they are zero can tell.
 extern "C" __global__ void tilescope_read(uint4* from, unsigned long long n) {
@@ -118,6 +122,47 @@ extern "C" __global__ void tilescope_read(uint4* from, unsigned long long n) {
     seen |= word.x | word.y | word.z | word.w;
   }
   if (seen != 0) from[0].x = seen;
+}
+
+// The bits of each kind of element (backends/cuda/device/elements.h), and which kind the element at an index is.
+struct tilescope_kinds {
+  unsigned long long bits[9];
+};
+
+template <class Element>
+__device__ void tilescope_fill_with(Element* to, unsigned long long n, unsigned long long seed,
+                                    const tilescope_kinds& kinds) {
+  for (unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x; i < n;
+       i += (unsigned long long)gridDim.x * blockDim.x) {
+    unsigned long long x = seed * 0xd1342543de82ef95ULL + i * 0x9e3779b97f4a7c15ULL;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+    to[i] = (Element)kinds.bits[(x >> 32) * 9 >> 32];
+  }
+}
+
+extern "C" __global__ void tilescope_fill(void* to, unsigned long long n, unsigned long long seed, unsigned int size,
+                                          tilescope_kinds kinds) {
+  if (size == 1) tilescope_fill_with((unsigned char*)to, n, seed, kinds);
+  if (size == 2) tilescope_fill_with((unsigned short*)to, n, seed, kinds);
+  if (size == 4) tilescope_fill_with((unsigned int*)to, n, seed, kinds);
+  if (size == 8) tilescope_fill_with((unsigned long long*)to, n, seed, kinds);
+}
+
+// Lowers *first to the place of the first byte in which a and b differ.
+extern "C" __global__ void tilescope_differ(const unsigned char* a, const unsigned char* b, unsigned long long n,
+                                            unsigned long long* first) {
+  const unsigned long long words = n / 4;
+  for (unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x; i < words + n % 4;
+       i += (unsigned long long)gridDim.x * blockDim.x) {
+    if (i < words) {
+      if (((const unsigned int*)a)[i] == ((const unsigned int*)b)[i]) continue;
+      for (int byte = 3; byte >= 0; --byte)
+        if (a[4 * i + byte] != b[4 * i + byte]) atomicMin(first, 4 * i + byte);
+    } else if (a[3 * words + i] != b[3 * words + i]) {  // the bytes behind the last whole word
+      atomicMin(first, 3 * words + i);
+    }
+  }
 }
 
 extern "C" __global__ void tilescope_nothing() {}

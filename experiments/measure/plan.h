@@ -33,6 +33,8 @@ std::string launch_lines(const lower::Module& m, const cuda::Emitted& emitted);
 std::string check_lines(const lower::Module& m, const std::vector<SampledOutput>& outputs);
 // "time ...".
 std::string timing_line(const MeasureTiming& t);
+// "energy ..."; empty where no energy is read.
+std::string energy_line(const MeasureTiming& t);
 
 // The kernels that every plan has beside its own (plan.h, helpers), as CUDA C++.
 std::string_view helper_text();

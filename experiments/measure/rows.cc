@@ -45,7 +45,7 @@ MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string
     if (!us || text_in(row, "chip") != chip || text_in(row, "l2") == "warm") continue;
     const std::string baseline = text_in(row, "baseline"), program = text_in(row, "program");
     if (baseline.empty()) {
-      if (!program.empty()) out.programs_us[program] = *us;  // a point of a curve has none
+      if (!program.empty()) out.programs[program] = {*us, number_in(row, "core_mhz")};  // a point of a curve has none
       continue;
     }
     MeasuredTimes::Library& library = out.libraries[operator_key(text_in(row, "id"), text_in(row, "dtype"))];

@@ -23,11 +23,15 @@ std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Dia
 
 // What they say of one chip's operators, measured cold as all predictions are; a row without `l2` is taken to be that.
 struct MeasuredTimes {
+  struct Program {
+    double us = 0;
+    std::optional<double> core_mhz;  // while the last repeats ran
+  };
   struct Library {
     std::string name;
     double us = 0;
   };
-  std::map<std::string, double> programs_us;  // by the hash of the program (program_hash)
+  std::map<std::string, Program> programs;  // by the hash of the program (program_hash)
   // By operator_key the fastest one that computes the operator; where none does, the copy of its bytes.
   std::map<std::string, Library> libraries;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "backends/cuda/device/plan.h"
 #include "backends/cuda/device/supervise.h"
 #include "backends/cuda/process.h"
@@ -17,9 +19,26 @@
 namespace tilescope::experiments {
 namespace {
 
-// What every time holds beside the work: a kernel that does nothing, of the helpers.
+constexpr const char* kNothing = "launch tilescope_nothing 1 32 0\n";
+
+// The helper kernel that does nothing: the part of every time that is not the work.
 PlanTask empty_task(const std::string& helpers, const MeasureTiming& timing) {
-  return {"launch", {{"kind", "launch"}}, helpers, "launch tilescope_nothing 1 32 0\n" + timing_line(timing), {}};
+  return {"launch", {{"kind", "launch"}}, helpers, kNothing + timing_line(timing), {}};
+}
+
+// The distance of kernels that follow each other in the queue ("stream"), or in a graph of the driver.
+PlanTask gap_task(const std::string& helpers, const MeasureTiming& timing, const std::string& how) {
+  constexpr int kLaunches = 200;
+  return {"launch_gap_" + how,
+          {{"kind", "launch_gap"}},
+          helpers,
+          kNothing + timing_line(timing) + fmt::format("loop {} {}\n", kLaunches, how),
+          {}};
+}
+
+// The device at rest, before or after the programs whose energy is read.
+PlanTask idle_task(const MeasureTiming& timing, const std::string& when) {
+  return {"idle_" + when, {{"kind", "idle"}}, {}, energy_line(timing), {}};
 }
 
 }  // namespace
@@ -55,7 +74,17 @@ RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const c
   const cuda::TemporaryFolder temporary;
   const std::string folder = options.plan.empty() ? temporary.file("plan") : options.plan;
   const std::size_t asked = tasks.size();
-  if (options.timing.repeats > 0) tasks.push_back(empty_task(helpers.cubin, options.timing));
+  if (options.timing.repeats > 0) {
+    tasks.push_back(empty_task(helpers.cubin, options.timing));
+    for (const char* how : {"stream", "graph"}) tasks.push_back(gap_task(helpers.cubin, options.timing, how));
+  }
+  const bool reads_energy = options.timing.energy_seconds > 0;
+  if (reads_energy) {
+    tasks.push_back(idle_task(options.timing, "after"));
+    tasks.insert(tasks.begin(), idle_task(options.timing, "before"));
+  }
+  const auto first = static_cast<std::ptrdiff_t>(reads_energy ? 1 : 0),
+             last = first + static_cast<std::ptrdiff_t>(asked);
   write_plan(folder, {{"chip", a.name}}, {{"command", options.command}}, helpers.cubin, tasks);
 
   std::vector<std::string> arguments = {plan_file(folder)};
@@ -81,8 +110,10 @@ RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const c
   base::check(errors.empty(), errors.empty() ? "" : errors.front());
   for (std::size_t t = 0; t < plan.tasks.size(); ++t)
     if (const auto found = rows.find(plan.tasks[t].key); found != rows.end()) out.rows[t] = found->second;
-  if (tasks.size() > asked && out.rows.back()) out.launch_us = number_in(*out.rows.back(), "measured_us");
-  out.rows.resize(asked);
+  if (options.timing.repeats > 0)
+    if (const auto& launch = out.rows[static_cast<std::size_t>(last)])
+      out.launch_us = number_in(*launch, "measured_us");
+  out.rows = {out.rows.begin() + first, out.rows.begin() + last};
   return out;
 }
 

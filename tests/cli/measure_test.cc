@@ -66,6 +66,18 @@ TEST_F(Measure, PlansWhatIsNoNumberAndWhatHasSeveralLines) {
       plan, AllOf(HasSubstr("--op 'O[i] =  sqrt(I[i])' --size i=1000 "), HasSubstr(" nan\n"), Not(HasSubstr("-nan"))));
 }
 
+TEST_F(Measure, PlansEnergyBetweenTwoIdleTasks) {
+  const CliResult r = measured({"--dry-run", "--plan", "plan", "--energy", "1.5", "--json"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("rows").size(), 1U);
+  const std::string plan = text_of_file(path("plan/plan.txt"));
+  EXPECT_THAT(plan, testing::ContainsRegex("task idle_before\nnote kind idle\nenergy 1.5\n\ntask op\n"));
+  EXPECT_THAT(plan, AllOf(HasSubstr("time warm 3 50 1\nenergy 1.5\n"), HasSubstr("\ntask idle_after\n"),
+                          HasSubstr("task launch_gap_graph\nnote kind launch_gap\n"), HasSubstr("\nloop 200 graph\n")));
+  EXPECT_EQ(measured({"--energy", "0"}).status, 2);
+  EXPECT_EQ(run({"measure", "--arch", "h200", "--microbench", "read", "--energy", "1"}).status, 2);
+}
+
 TEST_F(Measure, SaysInASentenceThatThereIsNoDriver) {
   write("libcuda.so.1", "no library");
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", path("").string());
@@ -97,7 +109,7 @@ TEST_F(Measure, KeepsRowsAndGoesOnWithThem) {
   EXPECT_EQ(document["summary"]["wrong"], 1);
   EXPECT_EQ(document["summary"]["failed"], 1);
   const std::string rows = text_of_file(path("rows.jsonl"));
-  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 3) << "one of them of a kernel that does nothing";
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 5) << "three of them of a kernel that does nothing";
 
   std::filesystem::remove(path("log"));
   EXPECT_EQ(Json::parse(measured(asked).out)["rows"], document["rows"]);
@@ -140,7 +152,8 @@ TEST_F(Measure, ComparesTheDeviceWithTheChip) {
 std::string kept_row(const std::string& plan, const std::string& id, double us) {
   const std::size_t task = plan.find("task " + id + "\n"), program = plan.find("note program ", task) + 13;
   return R"({"key":")" + id + R"(","id":")" + id + R"(","dtype":"f32","chip":"h200","measured_us":)" +
-         std::to_string(us) + R"(,"program":")" + plan.substr(program, plan.find('\n', program) - program) + "\"}\n";
+         std::to_string(us) + R"(,"core_mhz":1755,"program":")" +
+         plan.substr(program, plan.find('\n', program) - program) + "\"}\n";
 }
 
 TEST_F(Measure, GivesCompareItsThirdColumn) {
@@ -155,6 +168,7 @@ TEST_F(Measure, GivesCompareItsThirdColumn) {
   EXPECT_EQ(first["measured_us"], 25);
   EXPECT_EQ(first["library"], "cublas");
   EXPECT_EQ(first["library_us"], 20);
+  EXPECT_EQ(first["core_mhz"], 1755);
   EXPECT_NEAR(first["error_ratio"].get<double>(), first["predicted_us"].get<double>() / 25 - 1, 1e-12);
   EXPECT_EQ(second["measured_us"], 15);
   EXPECT_FALSE(second.contains("library"));

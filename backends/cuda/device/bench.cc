@@ -17,65 +17,12 @@
 namespace tilescope::cuda::device {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{64} << 20;  // bytes that are made or read at once
-constexpr int kBatch = 16;                             // repeats between two looks at the clock, at most
+constexpr int kBatch = 16;  // repeats between two looks at the clock, at most
 constexpr unsigned char kPoisons[] = {0xff, 0xa5};
 
-using Bytes = std::unique_ptr<unsigned char[]>;
+using Clock = std::chrono::steady_clock;
 
-Bytes new_bytes(std::size_t n) { return Bytes(new unsigned char[n]); }
-
-// Runs work(begin, end) over 0 .. n on all cores.
-template <class Work>
-void on_all_cores(std::int64_t n, const Work& work) {
-  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (std::int64_t c = 1; c < cores; ++c) others.emplace_back([&, c] { work(n * c / cores, n * (c + 1) / cores); });
-  work(0, n / cores);
-  for (std::thread& t : others) t.join();
-}
-
-// Elements begin .. end of an input.
-void make_inputs(const Array& a, std::int64_t begin, std::int64_t end, unsigned char* to) {
-  const auto size = static_cast<std::size_t>(base::size_of(a.dtype).n);
-  std::array<std::array<unsigned char, sizeof(double)>, kInputKinds> kinds{};  // the widest elements are f64
-  for (int k = 0; k < kInputKinds; ++k)
-    write_element(a.dtype, input_of(a.dtype, k - kInputKinds / 2), kinds[static_cast<std::size_t>(k)].data());
-  on_all_cores(end - begin, [&](std::int64_t from, std::int64_t until) {
-    for (std::int64_t i = from; i < until; ++i)
-      std::memcpy(to + static_cast<std::size_t>(i) * size,
-                  kinds[static_cast<std::size_t>(whole_input(a.seed, begin + i) + kInputKinds / 2)].data(), size);
-  });
-}
-
-void make_chain(const Array& a, std::int64_t begin, std::int64_t end, unsigned char* to) {
-  const std::int64_t links = a.elements / a.stride;
-  on_all_cores(end - begin, [&](std::int64_t from, std::int64_t until) {
-    for (std::int64_t i = begin + from; i < begin + until; ++i) {
-      const std::int64_t link = i / a.stride;
-      const auto next =
-          static_cast<std::int32_t>(i % a.stride == 0 && link < links ? (link + a.step) % links * a.stride : 0);
-      std::memcpy(to + (i - begin) * 4, &next, 4);
-    }
-  });
-}
-
-// The first element that differs from what is expected by more than it may, and how many do.
-std::string wrong_samples(const Array& a, const Check& check, const unsigned char* values) {
-  const auto size = static_cast<std::size_t>(base::size_of(a.dtype).n);
-  std::size_t wrong = 0;
-  std::string first;
-  for (const Expected& e : check.expected) {
-    const double value = read_element(a.dtype, values + static_cast<std::size_t>(e.element) * size);
-    const bool equal = value == e.value || (std::isnan(value) && std::isnan(e.value));
-    if (equal || std::fabs(value - e.value) <= check.tolerance) continue;
-    if (wrong++ == 0)
-      first = a.name + "[" + std::to_string(e.element) + "] is " + JsonObject::shortest(value) + ", not " +
-              JsonObject::shortest(e.value);
-  }
-  if (wrong == 0) return {};
-  return first + ": " + std::to_string(wrong) + " of " + std::to_string(check.expected.size()) + " are wrong";
-}
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 double quantile(const std::vector<double>& sorted, double share) {
   const auto at = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
@@ -84,7 +31,8 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-Bench::Bench(const Plan& plan) : plan_(plan), telemetry_(driver_.device().bus), vendors_(driver_) {}
+Bench::Bench(const Plan& plan)
+    : plan_(plan), telemetry_(driver_.device().bus), vendors_(driver_), contents_(driver_, plan.helpers) {}
 
 std::string Bench::device() const {
   const DeviceFigures& d = driver_.device();
@@ -104,6 +52,18 @@ std::string Bench::device() const {
   out.add("block_threads", d.block_threads);
   out.add("core_threads", d.core_threads);
   out.add("core_registers", d.core_registers);
+  const BoardState b = telemetry_.board();
+  const auto add = [&out](std::string_view key, const auto& figure) {
+    if (figure) out.add(key, *figure);
+  };
+  add("power_limit_w", b.power_limit_w);
+  add("power_w", b.power_w);
+  add("max_core_mhz", b.max_core_mhz);
+  add("max_memory_mhz", b.max_memory_mhz);
+  add("temperature_c", b.temperature_c);
+  add("utilization_percent", b.utilization_percent);
+  add("compute_processes", b.processes);
+  if (b.ecc) out.add("ecc", *b.ecc ? "on" : "off");
   return out.text();
 }
 
@@ -116,12 +76,27 @@ std::string Bench::row_of(const Task& task) {
   row.add("device", driver_.device().name);
   row.add("driver", telemetry_.driver_version());
   row.add("cuda", version_text(driver_.device().cuda));
+  const auto begin = Clock::now();
   try {
     measure(task, row);
   } catch (const DeviceError& e) {
     row.add("error", e.what());
   }
+  row.add("task_s", seconds_since(begin));
   return row.text();
+}
+
+std::string Bench::run_once(const Task& task) {
+  try {
+    const std::vector<DeviceMemory> memory = allocated(task);
+    std::unique_ptr<DeviceModule> module;
+    if (!task.module.empty()) module = std::make_unique<DeviceModule>(driver_, task.module);
+    for (const auto& step : prepared(task, module.get(), memory)) step();
+    synchronize();
+  } catch (const DeviceError& e) {
+    return task.id + ": " + e.what();
+  }
+  return {};
 }
 
 void Bench::measure(const Task& task, JsonObject& row) {
@@ -135,6 +110,7 @@ void Bench::measure(const Task& task, JsonObject& row) {
     if (!wrong.empty()) throw DeviceError(wrong);
   }
   if (task.timing) time(*task.timing, queue, row);
+  if (task.energy_seconds > 0) measure_energy(task, queue, row);
   for (std::size_t a = 0; a < task.arrays.size(); ++a)
     if (task.arrays[a].is_filled()) inputs_.emplace_back(task.arrays[a], std::move(memory[a]));
 }
@@ -183,23 +159,10 @@ std::vector<DeviceMemory> Bench::allocated(const Task& task) {
       out.push_back(std::move(*before[a]));
     } else {
       out.emplace_back(driver_, task.arrays[a].bytes());
-      fill(task.arrays[a], out.back());
+      contents_.fill(task.arrays[a], out.back());
     }
   }
   return out;
-}
-
-void Bench::fill(const Array& array, const DeviceMemory& memory) const {
-  if (!array.is_filled()) return;
-  const std::int64_t size = base::size_of(array.dtype).n, piece = static_cast<std::int64_t>(kPiece) / size;
-  const Bytes bytes = new_bytes(std::min(memory.bytes(), kPiece));
-  for (std::int64_t begin = 0; begin < array.elements; begin += piece) {
-    const std::int64_t end = std::min(begin + piece, array.elements);
-    (array.role == ArrayRole::kInput ? make_inputs : make_chain)(array, begin, end, bytes.get());
-    driver_.check(driver_.functions().to_device(memory.address() + static_cast<Address>(begin * size), bytes.get(),
-                                                static_cast<std::size_t>((end - begin) * size)),
-                  "cuMemcpyHtoD");
-  }
 }
 
 Bench::Queue Bench::prepared(const Task& task, const DeviceModule* module, const std::vector<DeviceMemory>& memory) {
@@ -211,7 +174,7 @@ Bench::Queue Bench::prepared(const Task& task, const DeviceModule* module, const
     if (const auto* copy = std::get_if<DeviceCopy>(&step))
       out.push_back([this, &to = memory[copy->to], &from = memory[copy->from]] {
         driver_.check(
-            driver_.functions().copy(to.address(), from.address(), std::min(to.bytes(), from.bytes()), nullptr),
+            driver_.functions().copy(to.address(), from.address(), std::min(to.bytes(), from.bytes()), stream_),
             "cuMemcpyDtoDAsync");
       });
   }
@@ -243,7 +206,7 @@ std::function<void()> Bench::prepared(const Launch& l, const DeviceModule& modul
     std::vector<void*> places;
     for (Parameter& p : parameters) places.push_back(p.words.data());
     driver_.check(
-        driver_.functions().launch(function, blocks, 1, 1, threads, 1, 1, shared, nullptr, places.data(), nullptr),
+        driver_.functions().launch(function, blocks, 1, 1, threads, 1, 1, shared, stream_, places.data(), nullptr),
         "cuLaunchKernel");
   };
 }
@@ -259,69 +222,56 @@ void Bench::run_on_poison(const Task& task, const Queue& queue, const std::vecto
 }
 
 // Runs on two poisons: what no thread wrote, and what depends on which came first, differs between the two.
-std::string Bench::wrong_values(const Task& task, const Queue& queue, const std::vector<DeviceMemory>& memory) const {
-  std::vector<Bytes> first;
+std::string Bench::wrong_values(const Task& task, const Queue& queue, const std::vector<DeviceMemory>& memory) {
+  std::vector<DeviceMemory> first;
   run_on_poison(task, queue, memory, kPoisons[0]);
   for (const Check& c : task.checks) {
-    const Array& a = task.arrays[c.array];
-    first.push_back(new_bytes(a.bytes()));
-    driver_.check(driver_.functions().from_device(first.back().get(), memory[c.array].address(), a.bytes()),
-                  "cuMemcpyDtoH");
-    if (std::string wrong = wrong_samples(a, c, first.back().get()); !wrong.empty()) return wrong;
+    const DeviceMemory& output = memory[c.array];
+    if (std::string wrong = contents_.wrong_samples(task.arrays[c.array], c, output); !wrong.empty()) return wrong;
+    first.emplace_back(driver_, output.bytes());
+    driver_.check(driver_.functions().copy(first.back().address(), output.address(), output.bytes(), nullptr),
+                  "cuMemcpyDtoDAsync");
   }
   run_on_poison(task, queue, memory, kPoisons[1]);
   for (std::size_t i = 0; i < task.checks.size(); ++i) {
     const Array& a = task.arrays[task.checks[i].array];
-    const auto size = static_cast<std::size_t>(base::size_of(a.dtype).n);
-    const Bytes again = new_bytes(std::min(a.bytes(), kPiece));
-    for (std::size_t begin = 0; begin < a.bytes(); begin += kPiece) {
-      const std::size_t n = std::min(kPiece, a.bytes() - begin);
-      driver_.check(driver_.functions().from_device(again.get(), memory[task.checks[i].array].address() + begin, n),
-                    "cuMemcpyDtoH");
-      const auto [here, there] = std::mismatch(again.get(), again.get() + n, first[i].get() + begin);
-      if (here != again.get() + n)
-        return a.name + "[" + std::to_string((begin + static_cast<std::size_t>(here - again.get())) / size) +
-               "] is not written, or another time differently";
-    }
+    if (const auto byte = contents_.first_difference(first[i], memory[task.checks[i].array]))
+      return a.name + "[" + std::to_string(*byte / static_cast<std::size_t>(base::size_of(a.dtype).n)) +
+             "] is not written, or another time differently";
   }
   return {};
 }
 
-void Bench::make_helpers(const Timing& timing) {
+void Bench::prepare_timing(const Timing& timing) {
   if (events_.empty()) {
     events_.resize(2 * kBatch);
     for (void*& e : events_) driver_.check(driver_.functions().create_event(&e, 0), "cuEventCreate");
   }
   if (read_ != nullptr) return;
-  if (plan_.helpers.empty()) {
+  if (contents_.helpers() == nullptr) {
     if (timing.cold) throw DeviceError("a cold time needs the plan's helpers");
     return;
   }
-  helpers_ = std::make_unique<DeviceModule>(driver_, plan_.helpers);
   constexpr std::int64_t kTimes = 2, kMinBytes = 32 << 20;
   other_ = std::make_unique<DeviceMemory>(
       driver_, static_cast<std::size_t>(std::max(kMinBytes, kTimes * driver_.device().device_cache_bytes)));
   driver_.check(driver_.functions().fill(other_->address(), 0, other_->bytes(), nullptr), "cuMemsetD8Async");
-  read_ = helpers_->function("tilescope_read", 0);
+  read_ = contents_.helpers()->function("tilescope_read", 0);
 }
 
 void Bench::read_through() const {
-  constexpr unsigned kThreads = 256, kBlocksOfACore = 8;
   Address from = other_->address();
   std::uint64_t words = other_->bytes() / 16;
-  void* places[] = {&from, &words};
-  driver_.check(driver_.functions().launch(read_, kBlocksOfACore * static_cast<unsigned>(driver_.device().cores), 1, 1,
-                                           kThreads, 1, 1, 0, nullptr, places, nullptr),
-                "cuLaunchKernel");
+  launch_everywhere(driver_, read_, {&from, &words});
 }
 
 // Every repeat stands between two events. What is read before a batch of repeats keeps the device busy while the host
 // is still filling its queue, so that no gap of the host's is timed; a program that is to find its own operands cached
 // runs once more behind it.
-void Bench::enqueue_repeats(const Timing& timing, const Queue& queue, int repeats) {
+void Bench::enqueue_repeats(const Timing& timing, const Queue& repeat, int repeats) {
   constexpr int kReadsAhead = 8;
   const auto enqueue = [&] {
-    for (const auto& step : queue) step();
+    for (const auto& step : repeat) step();
   };
   if (read_ != nullptr) {
     for (int i = 0; i < kReadsAhead; ++i) read_through();
@@ -336,11 +286,25 @@ void Bench::enqueue_repeats(const Timing& timing, const Queue& queue, int repeat
 }
 
 Times Bench::timed(const Timing& timing, const Queue& queue) {
-  make_helpers(timing);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  prepare_timing(timing);
+  // What a repeat puts on the device's queue: the runs one by one, or the graph of them.
+  Queue repeat;
+  std::unique_ptr<DeviceGraph> graph;
+  if (timing.graph) {
+    graph = std::make_unique<DeviceGraph>(driver_, [&](void* stream) {
+      const std::unique_ptr<void*, void (*)(void**)> back(&stream_, [](void** s) { *s = nullptr; });
+      stream_ = stream;
+      for (int run = 0; run < timing.loop; ++run)
+        for (const auto& step : queue) step();
+    });
+    repeat.emplace_back([&graph] { graph->launch(); });
+  } else {
+    for (int run = 0; run < timing.loop; ++run) repeat.insert(repeat.end(), queue.begin(), queue.end());
+  }
+  const auto begin = Clock::now();
+  const auto seconds = [&] { return seconds_since(begin); };
   const auto run_once = [&] {
-    for (const auto& step : queue) step();
+    for (const auto& step : repeat) step();
     synchronize();
   };
   for (int i = 0; i < timing.warm_up; ++i) run_once();
@@ -355,7 +319,7 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
     const double left = timing.seconds - seconds();
     int batch = 1;
     while (batch < most && (batch + 1) * one <= left) ++batch;
-    enqueue_repeats(timing, queue, batch);
+    enqueue_repeats(timing, repeat, batch);
     out.clocks = telemetry_.clocks();  // while the device works: an idle one has others
     synchronize();
     for (int i = 0; i < batch; ++i) {
@@ -363,7 +327,7 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
       driver_.check(driver_.functions().elapsed(&ms, events_[static_cast<std::size_t>(2 * i)],
                                                 events_[static_cast<std::size_t>(2 * i + 1)]),
                     "cuEventElapsedTime");
-      us.push_back(static_cast<double>(ms) * 1000);
+      us.push_back(static_cast<double>(ms) * 1000 / timing.loop);
     }
   }
   std::sort(us.begin(), us.end());
@@ -372,6 +336,52 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
   out.high_us = quantile(us, 0.9);
   out.repeats = static_cast<int>(us.size());
   return out;
+}
+
+// The counter of energy moves some ten times a second: power is what it gained between its first move and its last one,
+// over the time between these.
+void Bench::measure_energy(const Task& task, const Queue& queue, JsonObject& row) {
+  constexpr double kBatchSeconds = 0.02;  // of runs between two looks at the counter
+  struct Move {
+    double seconds = 0, joules = 0;
+  };
+  std::optional<Move> first, last;
+  std::optional<double> before = telemetry_.energy_j();
+  if (!before) throw DeviceError("the device reports no energy");
+  const auto begin = Clock::now();
+  std::int64_t runs = 0, batch = 1, looks = 0;
+  double core_mhz = 0;
+  for (double now = 0; now < task.energy_seconds; now = seconds_since(begin)) {
+    if (queue.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(kBatchSeconds));
+    for (std::int64_t run = 0; run < batch; ++run)
+      for (const auto& step : queue) step();
+    if (const auto clocks = telemetry_.clocks()) {  // while the device works
+      core_mhz += clocks->core_mhz;
+      ++looks;
+    }
+    synchronize();
+    runs += batch;
+    const double end = seconds_since(begin);
+    if (end - now < kBatchSeconds / 2) batch *= 2;
+    const auto joules = telemetry_.energy_j();
+    if (!joules || *joules == *before) continue;
+    before = joules;
+    last = Move{end, *joules};
+    if (!first) first = last;
+  }
+  const double seconds = seconds_since(begin);
+  if (!first || last->seconds == first->seconds)
+    throw DeviceError("the device's energy did not move twice within " + JsonObject::shortest(task.energy_seconds) +
+                      " s");
+  const double watts = (last->joules - first->joules) / (last->seconds - first->seconds);
+  row.add("power_w", watts);
+  row.add("power_s", last->seconds - first->seconds);
+  if (!queue.empty()) {
+    row.add("loop_us", 1e6 * seconds / static_cast<double>(runs));
+    row.add("run_mj", 1e3 * watts * seconds / static_cast<double>(runs));
+  }
+  if (looks > 0) row.add("loop_core_mhz", core_mhz / static_cast<double>(looks));
+  if (const auto celsius = telemetry_.temperature_c()) row.add("temperature_c", *celsius);
 }
 
 }  // namespace tilescope::cuda::device

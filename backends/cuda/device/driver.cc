@@ -64,6 +64,14 @@ std::string Driver::prepare() {
   find("cuEventElapsedTime", f_.elapsed);
   find("cuGetErrorString", f_.error_text);
   library_.find("cuTensorMapEncodeTiled", f_.encode_tiled);
+  library_.find("cuStreamCreate", f_.create_stream);
+  library_.find("cuStreamDestroy_v2", f_.destroy_stream);
+  library_.find("cuStreamBeginCapture_v2", f_.begin_capture);
+  library_.find("cuStreamEndCapture", f_.end_capture);
+  library_.find("cuGraphInstantiateWithFlags", f_.instantiate_graph);
+  library_.find("cuGraphLaunch", f_.launch_graph);
+  library_.find("cuGraphDestroy", f_.destroy_graph);
+  library_.find("cuGraphExecDestroy", f_.destroy_instance);
   if (!missing.empty()) return library_.path() + " lacks " + missing;
   try {
     check(f_.init(0), "cuInit");
@@ -129,6 +137,36 @@ DeviceMemory::~DeviceMemory() {
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : driver_(other.driver_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
+
+DeviceGraph::DeviceGraph(const Driver& driver, const std::function<void(void* stream)>& put) : driver_(driver) {
+  const DriverFunctions& f = driver.functions();
+  if (f.instantiate_graph == nullptr || f.begin_capture == nullptr || f.create_stream == nullptr)
+    throw DeviceError("the driver has no graphs of launches: CUDA 11.4 has them");
+  constexpr int kRelaxed = 2;  // a number of the driver's interface: other calls stay allowed during the capture
+  try {
+    driver.check(f.create_stream(&stream_, 0), "cuStreamCreate");
+    driver.check(f.begin_capture(stream_, kRelaxed), "cuStreamBeginCapture");
+    put(stream_);
+    driver.check(f.end_capture(stream_, &graph_), "cuStreamEndCapture");
+    driver.check(f.instantiate_graph(&instance_, graph_, 0), "cuGraphInstantiateWithFlags");
+  } catch (const DeviceError&) {
+    release();
+    throw;
+  }
+}
+
+DeviceGraph::~DeviceGraph() { release(); }
+
+void DeviceGraph::release() const {
+  const DriverFunctions& f = driver_.functions();
+  if (instance_ != nullptr) f.destroy_instance(instance_);
+  if (graph_ != nullptr) f.destroy_graph(graph_);
+  if (stream_ != nullptr) f.destroy_stream(stream_);
+}
+
+void DeviceGraph::launch() const {
+  driver_.check(driver_.functions().launch_graph(instance_, nullptr), "cuGraphLaunch");
+}
 
 DeviceModule::DeviceModule(const Driver& driver, const std::string& path) : driver_(driver) {
   const auto bytes = bytes_of(path);

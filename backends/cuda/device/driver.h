@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -63,6 +64,15 @@ struct DriverFunctions {
   // None before CUDA 12.0.
   int (*encode_tiled)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
                       const std::uint32_t*, int, int, int, int);
+  // None before CUDA 11.4.
+  int (*create_stream)(void**, unsigned);
+  int (*destroy_stream)(void*);
+  int (*begin_capture)(void*, int);
+  int (*end_capture)(void*, void**);
+  int (*instantiate_graph)(void**, void*, unsigned long long);
+  int (*launch_graph)(void*, void*);
+  int (*destroy_graph)(void*);
+  int (*destroy_instance)(void*);
 };
 
 // The first device of this machine, its context current in the thread that made this.
@@ -106,6 +116,24 @@ class DeviceMemory {
   const Driver& driver_;
   Address address_ = 0;
   std::size_t bytes_ = 0;
+};
+
+// Launches recorded into one graph, which the driver then starts at once.
+class DeviceGraph {
+ public:
+  // Records what `put` puts on the stream that it is given. Throws a DeviceError where the driver has no graphs.
+  DeviceGraph(const Driver& driver, const std::function<void(void* stream)>& put);
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+
+  void launch() const;
+
+ private:
+  void release() const;
+
+  const Driver& driver_;
+  void *stream_ = nullptr, *graph_ = nullptr, *instance_ = nullptr;
 };
 
 // A cubin on the device.

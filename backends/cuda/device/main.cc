@@ -4,13 +4,17 @@
 //
 //     g++ -O2 -std=c++20 -I. backends/cuda/device/*.cc backends/cuda/library.cc -ldl -pthread -o tilescope_gpu
 //
-//     tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N]
-//         measures what the files lack, prints rows and adds them to the first; begins no task after so many seconds
+//     tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N] [--limit N]
+//         measures what the files lack, prints rows and adds them to the first; begins no task after N seconds, and
+//         gives a task up that says nothing for the limit, in place of the plan's
 //     tilescope_gpu PLAN --check ...
-//         reads the plan, and says how many of its tasks are left
+//         reads the plan, and says how many of its tasks are left and how long they should take
+//     tilescope_gpu PLAN --once
+//         runs the launches of every task once, in this process, and nothing else: for a profiler
 //     tilescope_gpu --device
 //         shows the GPU
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -26,7 +30,9 @@ namespace {
 using namespace tilescope::cuda::device;
 
 int usage() {
-  std::fprintf(stderr, "tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N] [--check] | --device\n");
+  std::fprintf(
+      stderr,
+      "tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N] [--limit N] [--check | --once] | --device\n");
   return kBadPlan;
 }
 
@@ -41,7 +47,8 @@ struct Options {
   std::string plan, rows;
   std::vector<std::string> done;  // files of rows
   double seconds = std::numeric_limits<double>::infinity();
-  bool only_check = false;
+  double limit = 0;  // 0: the plan's
+  bool only_check = false, once = false;
 };
 
 int run(const Options& o) {
@@ -52,15 +59,22 @@ int run(const Options& o) {
   }
   const std::size_t slash = o.plan.rfind('/');
   std::vector<std::string> errors;
-  const Plan plan = read_plan(*text, slash == std::string::npos ? "." : o.plan.substr(0, slash), errors);
+  Plan plan = read_plan(*text, slash == std::string::npos ? "." : o.plan.substr(0, slash), errors);
   for (const std::string& e : errors) std::fprintf(stderr, "%s: %s\n", o.plan.c_str(), e.c_str());
   if (!errors.empty()) return kBadPlan;
+  if (o.limit > 0) plan.limit_seconds = o.limit;
+  if (o.once) return run_once(plan);
   Rows rows(o.rows);
   for (const std::string& file : o.done) rows.count_as_done(file);
   if (o.only_check) {
     std::size_t left = 0;
-    for (const Task& t : plan.tasks) left += rows.has(t) ? 0 : 1;
-    std::printf("%zu tasks, %zu left\n", plan.tasks.size(), left);
+    double seconds = 0;
+    for (const Task& t : plan.tasks)
+      if (!rows.has(t)) {
+        ++left;
+        seconds += expected_seconds(t);
+      }
+    std::printf("%zu tasks, %zu left, about %.1f s\n", plan.tasks.size(), left, seconds);
     return kDone;
   }
   return supervise(plan, rows, o.seconds);
@@ -69,6 +83,7 @@ int run(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error of writing, as a full disk is
   Options o;
   bool is_number = true;
   for (int i = 1; i < argc && is_number; ++i) {
@@ -77,12 +92,16 @@ int main(int argc, char** argv) {
     if (word == "--device" && argc == 2) return show_device();
     if (word == "--check")
       o.only_check = true;
+    else if (word == "--once")
+      o.once = true;
     else if (word == "--rows" && !last)
       o.rows = argv[++i];
     else if (word == "--done" && !last)
       o.done.emplace_back(argv[++i]);
     else if (word == "--seconds" && !last)
       is_number = number_of(argv[++i], o.seconds);
+    else if (word == "--limit" && !last)
+      is_number = number_of(argv[++i], o.limit) && o.limit > 0;
     else if (o.plan.empty() && !word.starts_with('-'))
       o.plan = word;
     else

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -170,6 +171,10 @@ class Reader {
       expect(words);
     } else if (verb == "time") {
       task().timing = timing(words);
+    } else if (verb == "loop") {
+      loop(words);
+    } else if (verb == "energy") {
+      task().energy_seconds = number<double>(words.next(), "seconds", 1e-3, 1e5);
     } else {
       throw BadLine{"unknown word '" + std::string(verb) + "' in a task"};
     }
@@ -242,9 +247,9 @@ class Reader {
     const std::size_t position = position_of(parts.front());
     const Array& array = task().arrays[position];
     TensorMap map{static_cast<int>(position), array.dtype, {}, 0};
-    if (parts[1] != "32" && parts[1] != "64" && parts[1] != "128")
-      throw BadLine{"expected rows of 32, 64 or 128 bytes, got '" + std::string(parts[1]) + "'"};
-    map.swizzled_row = number<std::int64_t>(parts[1], "bytes", 32, 128);
+    if (parts[1] != "0" && parts[1] != "32" && parts[1] != "64" && parts[1] != "128")
+      throw BadLine{"expected rows of 0, 32, 64 or 128 bytes, got '" + std::string(parts[1]) + "'"};
+    map.swizzled_row = number<std::int64_t>(parts[1], "bytes", 0, 128);
     if (parts.size() == 2) throw BadLine{"a tensor map of '" + array.name + "' needs dimensions"};
     for (std::size_t d = 2; d < parts.size(); ++d) map.dims.push_back(dimension(parts[d]));
     if (map.dims.back().stride != 1)
@@ -313,6 +318,16 @@ class Reader {
     return t;
   }
 
+  void loop(Words& words) {
+    if (!task().timing) throw BadLine{"loop before time"};
+    task().timing->loop = static_cast<int>(whole(words, "a number of runs", 1, 1000000));
+    const std::string_view how = words.next();
+    if (how != "stream" && how != "graph") throw BadLine{"expected stream or graph, got '" + std::string(how) + "'"};
+    task().timing->graph = how == "graph";
+    for (const Step& s : task().steps)
+      if (!std::holds_alternative<Launch>(s)) throw BadLine{"only launches run in a loop"};
+  }
+
   std::string path_of(const std::string& name) const { return name.starts_with('/') ? name : folder_ + "/" + name; }
 
   static std::string contents(const std::string& path) {
@@ -337,6 +352,28 @@ class Reader {
 
 Plan read_plan(std::string_view text, const std::string& folder, std::vector<std::string>& errors) {
   return Reader(folder, errors).read(text);
+}
+
+double expected_seconds(const Task& task) {
+  // Arrays are allocated, filled, poisoned and compared at this rate; a module is loaded and a library tries its
+  // algorithms in these times; reading through the device's cache takes so long; a sample is read in so long.
+  constexpr double kBytesPerSecond = 20e9, kModuleSeconds = 0.03, kLibrarySeconds = 0.3, kFlushSeconds = 60e-6,
+                   kSampleSeconds = 15e-6;
+  double seconds = kModuleSeconds;
+  for (const Array& a : task.arrays) seconds += static_cast<double>(a.bytes()) / kBytesPerSecond;
+  for (const Check& c : task.checks) seconds += kSampleSeconds * static_cast<double>(c.expected.size());
+  double run = 0;
+  for (const auto& [key, words] : task.notes)
+    if (key == "predicted_us") run = 1e-6 * std::strtod(words.c_str(), nullptr);
+  const auto uses_library = [](const Step& s) {
+    return std::holds_alternative<Product>(s) || std::holds_alternative<Convolution>(s);
+  };
+  if (std::any_of(task.steps.begin(), task.steps.end(), uses_library)) seconds += kLibrarySeconds;
+  if (const auto& t = task.timing) {
+    const double repeat = run * t->loop + (t->cold ? kFlushSeconds : 0);
+    seconds += std::min(t->repeats * repeat, t->seconds) + (t->warm_up + 1) * run;
+  }
+  return seconds + task.energy_seconds;
 }
 
 std::optional<std::string> bytes_of(const std::string& path) {

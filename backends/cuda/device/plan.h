@@ -6,7 +6,9 @@
 //   tilescope plan 1
 //   note KEY WORDS..               for every row
 //   remark KEY WORDS..             the same; what it says makes no other task, as what was predicted does not
-//   helpers FILE                   a cubin: the kernels tilescope_read and tilescope_nothing
+//   helpers FILE                   a cubin: the kernels tilescope_read, tilescope_fill, tilescope_differ and
+//                                  tilescope_nothing; without it the host makes inputs and compares outputs, and no
+//                                  time is cold
 //   limit SECONDS                  a task that says nothing for longer is given up; 30 where there is no such line
 //
 // then tasks, each of which becomes a row:
@@ -23,6 +25,10 @@
 //   check ARRAY TOLERANCE          what follows may be off by so much
 //   expect ELEMENT VALUE           of the array that was checked last
 //   time cold|warm WARM_UP REPEATS SECONDS
+//   loop COUNT stream|graph        every repeat runs the launches COUNT times, in the queue or as one graph of the
+//                                  driver; times are those of one run
+//   energy SECONDS                 after the times the steps run again and again for so long, while the device's energy
+//                                  is read; a task without steps measures the idle device
 //
 // What runs (launch, copy, product, convolution) runs in its order, and its time is that of all together. Numbers of a
 // launch are floats; one with the ending d is a double, one with u a 32-bit integer. Inputs are those of elements.h. A
@@ -30,8 +36,8 @@
 //
 // A MAP is ARRAY:ROW:EXTENT,STRIDE,BOX:EXTENT,STRIDE,BOX.. without spaces, "A:128:64,4096,32:4096,1,64": a tensor map
 // by value (tensor_map.h). It has an EXTENT, STRIDE and BOX for each dimension, outermost first, in elements, the last
-// stride being 1, and ROW, the bytes of a row in which pieces change places: 32, 64 or 128. It lies within the array;
-// whether the device can bring such boxes is for the driver to say.
+// stride being 1, and ROW, the bytes of a row in which pieces change places: 32, 64 or 128, or 0 where none do. It lies
+// within the array; whether the device can bring such boxes is for the driver to say.
 
 #include <cstdint>
 #include <optional>
@@ -100,6 +106,8 @@ struct Timing {
   bool cold = false;  // the device's cache holds nothing of the task
   int warm_up = 0, repeats = 1;
   double seconds = 1;  // after which no further repeat is begun
+  int loop = 1;        // runs of the steps in a repeat
+  bool graph = false;  // the runs of a repeat are one graph
 };
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
@@ -113,6 +121,7 @@ struct Task {
   std::vector<Step> steps;
   std::vector<Check> checks;
   std::optional<Timing> timing;
+  double energy_seconds = 0;  // 0: no energy is read
 };
 
 struct Plan {
@@ -125,6 +134,11 @@ struct Plan {
 // Every line that says something else than the above is a sentence of `errors`, with its number; so is a file that is
 // not there. Paths are taken from `folder`.
 Plan read_plan(std::string_view text, const std::string& folder, std::vector<std::string>& errors);
+
+// How long a task takes, in seconds: to make its inputs, compare its values, time it as often as it asks, and read its
+// energy. A program takes what its remark `predicted_us` says. For plans that have to fit a given time; docs/measure.md
+// has the assumptions about the host.
+double expected_seconds(const Task& task);
 
 // The bytes of a file, or nothing.
 std::optional<std::string> bytes_of(const std::string& path);

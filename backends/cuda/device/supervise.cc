@@ -176,6 +176,15 @@ class Supervisor {
 
 int supervise(const Plan& plan, Rows& rows, double seconds) { return Supervisor(plan, rows, seconds).run(); }
 
+int run_once(const Plan& plan) {
+  Bench bench(plan);
+  std::string failed = bench.refusal();
+  for (std::size_t t = 0; t < plan.tasks.size() && failed.empty(); ++t) failed = bench.run_once(plan.tasks[t]);
+  if (failed.empty()) return kDone;
+  std::fprintf(stderr, "%s\n", failed.c_str());
+  return kNoDevice;
+}
+
 int show_device() {
   const Plan none;
   const Bench bench(none);

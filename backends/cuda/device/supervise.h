@@ -20,6 +20,10 @@ inline constexpr int kStopped = 3;  // in time, with tasks left
 // No task is begun after so many seconds.
 int supervise(const Plan& plan, Rows& rows, double seconds);
 
+// Runs the launches of every task once, in this process: what a profiler sees are the plan's kernels, in their order.
+// Fails with the first task that does.
+int run_once(const Plan& plan);
+
 // Prints the device, or on stderr why there is none.
 int show_device();
 

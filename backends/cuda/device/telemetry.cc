@@ -42,4 +42,56 @@ std::optional<Clocks> Telemetry::clocks() const {
   return out;
 }
 
+template <class Number>
+std::optional<Number> Telemetry::value_of(const char* function) const {
+  int (*get)(void*, Number*) = nullptr;
+  Number value{};
+  if (device_ == nullptr || !library_.find(function, get) || get(device_, &value) != 0) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Telemetry::energy_j() const {
+  const auto mj = value_of<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
+  return mj ? std::optional(static_cast<double>(*mj) / 1e3) : std::nullopt;
+}
+
+std::optional<std::int64_t> Telemetry::temperature_c() const {
+  constexpr int kCoreSensor = 0;
+  int (*get)(void*, int, unsigned*) = nullptr;
+  unsigned value = 0;
+  if (device_ == nullptr || !library_.find("nvmlDeviceGetTemperature", get) || get(device_, kCoreSensor, &value) != 0)
+    return std::nullopt;
+  return value;
+}
+
+BoardState Telemetry::board() const {
+  constexpr int kTooFewEntries = 7;  // what the library answers where it only counts
+  struct Utilization {
+    unsigned core = 0, memory = 0;
+  };
+  BoardState out;
+  const auto watts = [](std::optional<unsigned> mw) { return mw ? std::optional(*mw / 1e3) : std::nullopt; };
+  out.power_limit_w = watts(value_of<unsigned>("nvmlDeviceGetEnforcedPowerLimit"));
+  out.power_w = watts(value_of<unsigned>("nvmlDeviceGetPowerUsage"));
+  out.temperature_c = temperature_c();
+  if (const auto u = value_of<Utilization>("nvmlDeviceGetUtilizationRates")) out.utilization_percent = u->core;
+  if (device_ == nullptr) return out;
+  int current = 0, pending = 0;
+  int (*ecc)(void*, int*, int*) = nullptr;
+  if (library_.find("nvmlDeviceGetEccMode", ecc) && ecc(device_, &current, &pending) == 0) out.ecc = current != 0;
+  int (*most)(void*, int, unsigned*) = nullptr;
+  unsigned mhz = 0;
+  if (library_.find("nvmlDeviceGetMaxClockInfo", most)) {
+    if (most(device_, kCoreClock, &mhz) == 0) out.max_core_mhz = mhz;
+    if (most(device_, kMemoryClock, &mhz) == 0) out.max_memory_mhz = mhz;
+  }
+  int (*running)(void*, unsigned*, void*) = nullptr;
+  unsigned n = 0;
+  if (library_.find("nvmlDeviceGetComputeRunningProcesses_v3", running)) {
+    const int status = running(device_, &n, nullptr);
+    if (status == 0 || status == kTooFewEntries) out.processes = n;
+  }
+  return out;
+}
+
 }  // namespace tilescope::cuda::device

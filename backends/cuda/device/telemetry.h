@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a device says of itself while it works: clocks, and what holds them down. Nothing where its library is not
-// there.
+// What a device reports of itself: clocks and what lowers them, power, energy, temperature, other users. Nothing where
+// its library (NVML) or one of the library's functions is missing.
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,15 @@ struct Clocks {
   std::string held;  // what holds the clocks down: "power", "heat", ..., several with spaces between; empty: nothing
 };
 
+// The limits and the state of a device, each absent where the device does not report it.
+struct BoardState {
+  std::optional<double> power_limit_w, power_w;
+  std::optional<bool> ecc;
+  std::optional<std::int64_t> max_core_mhz, max_memory_mhz, temperature_c;
+  std::optional<std::int64_t> utilization_percent;  // share of the last second in which a kernel ran
+  std::optional<std::int64_t> processes;            // that compute on the device
+};
+
 class Telemetry {
  public:
   // Of the device on that bus.
@@ -23,8 +32,17 @@ class Telemetry {
 
   const std::string& driver_version() const { return driver_version_; }
   std::optional<Clocks> clocks() const;
+  BoardState board() const;
+  // Joules since the driver was loaded (nvmlDeviceGetTotalEnergyConsumption); the counter moves some ten times a
+  // second.
+  std::optional<double> energy_j() const;
+  std::optional<std::int64_t> temperature_c() const;
 
  private:
+  // The value that a function of the library writes; nothing where it fails or is missing.
+  template <class Number>
+  std::optional<Number> value_of(const char* function) const;
+
   Library library_;
   void* device_ = nullptr;
   std::string driver_version_;

@@ -8,9 +8,11 @@
 //   fails           an error that this process's device never gets over
 //   hangs           never ends
 //   crashes         ends the process
+//   tilescope_fill, tilescope_differ   make an input and compare two outputs, as the helpers of plans do
 //
 // and any other one does nothing. An array is a pointer to it, or a tensor map (tensor_maps.cc).
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +21,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "backends/cuda/device/elements.h"
 #include "tests/support/fake_driver/log.h"
 
 namespace {
@@ -34,6 +37,8 @@ struct Function {
 
 std::map<std::uint64_t, std::size_t> allocated;  // bytes by address
 int broken = 0;                                  // what every call answers
+void* recorded = nullptr;                        // the stream whose launches are recorded
+int launches = 0;                                // that were recorded
 float ticks_ms = 0;                              // when events are recorded
 
 long setting(const char* name, long usual) {
@@ -49,10 +54,31 @@ int called(const std::string& what) {
 std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
+void fill(void** parameters) {
+  auto* to = static_cast<unsigned char*>(pointer(*static_cast<std::uint64_t*>(parameters[0])));
+  const std::uint64_t n = *static_cast<std::uint64_t*>(parameters[1]),
+                      seed = *static_cast<std::uint64_t*>(parameters[2]);
+  const std::uint32_t size = *static_cast<std::uint32_t*>(parameters[3]);
+  const auto* kinds = static_cast<const std::uint64_t*>(parameters[4]);
+  for (std::uint64_t i = 0; i < n; ++i)
+    std::memcpy(to + i * size, kinds + tilescope::cuda::device::whole_input(seed, static_cast<std::int64_t>(i)) + 4,
+                size);
+}
+
+void differ(void** parameters) {
+  const auto at = [&](int p) { return pointer(*static_cast<std::uint64_t*>(parameters[p])); };
+  const auto *a = static_cast<const unsigned char*>(at(0)), *b = static_cast<const unsigned char*>(at(1));
+  const std::uint64_t n = *static_cast<std::uint64_t*>(parameters[2]);
+  const auto place = static_cast<std::uint64_t>(std::mismatch(a, a + n, b).first - a);
+  if (place < n) *static_cast<std::uint64_t*>(at(3)) = place;
+}
+
 void run(const std::string& name, void** parameters) {
   if (name == "fails") broken = kIllegalAddress;
   if (name == "hangs") pause();
   if (name == "crashes") std::abort();
+  if (name == "tilescope_fill") fill(parameters);
+  if (name == "tilescope_differ") differ(parameters);
   if (!name.starts_with("copy")) return;
   const std::uint64_t to = *static_cast<std::uint64_t*>(parameters[0]);
   const std::uint64_t from = *static_cast<std::uint64_t*>(parameters[1]);
@@ -168,9 +194,13 @@ int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, vo
   return called("cuMemsetD8");
 }
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared,
-                   void*, void** parameters, void**) {
+                   void* stream, void** parameters, void**) {
   const auto& f = *static_cast<Function*>(function);
-  if (static_cast<int>(shared) > f.max_shared || threads > 1024) return kInvalid;
+  if (static_cast<int>(shared) > f.max_shared || threads > 1024 || stream != recorded) return kInvalid;
+  if (stream != nullptr) {
+    ++launches;
+    return called("record " + f.name);
+  }
   const int answer = called("launch " + f.name);
   usleep(static_cast<unsigned>(1000 * setting("FAKE_DRIVER_LAUNCH_MS", 0)));
   if (answer == 0) run(f.name, parameters);
@@ -191,6 +221,38 @@ int cuEventElapsedTime(float* ms, void* from, void* to) {
   *ms = *static_cast<float*>(to) - *static_cast<float*>(from);
   return broken;
 }
+// A graph is what was launched on the stream that records: its launches run when the graph does.
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = new int(0);
+  return called("cuStreamCreate");
+}
+int cuStreamDestroy_v2(void* stream) {
+  delete static_cast<int*>(stream);
+  return broken;
+}
+int cuStreamBeginCapture_v2(void* stream, int mode) {
+  recorded = stream;
+  return mode == 2 ? called("cuStreamBeginCapture") : kInvalid;
+}
+int cuStreamEndCapture(void* stream, void** graph) {
+  if (stream != recorded) return kInvalid;
+  recorded = nullptr;
+  *graph = &launches;
+  return called("cuStreamEndCapture");
+}
+int cuGraphInstantiateWithFlags(void** instance, void* graph, unsigned long long) {
+  *instance = graph;
+  return called("cuGraphInstantiate");
+}
+int cuGraphLaunch(void* instance, void* stream) {
+  if (instance != &launches || stream != nullptr) return kInvalid;
+  return called("cuGraphLaunch " + std::to_string(launches));
+}
+int cuGraphDestroy(void*) {
+  launches = 0;
+  return broken;
+}
+int cuGraphExecDestroy(void*) { return broken; }
 int cuGetErrorString(int code, const char** text) {
   *text = code == kInvalid          ? "invalid argument"
           : code == kIllegalAddress ? "an illegal memory access was encountered"

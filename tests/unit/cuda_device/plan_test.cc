@@ -81,6 +81,34 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
   EXPECT_EQ(t.timing->seconds, 0.5);
 }
 
+TEST_F(PlanReader, TakesLoopsAndEnergy) {
+  const Plan plan = read(
+      "task a\nmodule m.cubin\nlaunch f 1 32 0\ntime cold 1 2 3\nloop 200 graph\nenergy 1.5\n"
+      "task idle\nenergy 0.5\n");
+  ASSERT_THAT(errors_, IsEmpty());
+  EXPECT_EQ(plan.tasks.at(0).timing->loop, 200);
+  EXPECT_TRUE(plan.tasks.at(0).timing->graph);
+  EXPECT_EQ(plan.tasks.at(0).energy_seconds, 1.5);
+  EXPECT_EQ(plan.tasks.at(1).energy_seconds, 0.5);
+  read(
+      "task a\nloop 2 graph\ncopy A A\narray A f32 4 output\ncopy A A\ntime warm 1 2 3\nloop 0 stream\n"
+      "loop 2 queue\nloop 2 graph\nenergy 0\n");
+  EXPECT_THAT(errors_,
+              ElementsAre("line 3: loop before time", "line 4: no array is named 'A'",
+                          "line 8: expected a number of runs, got '0'", "line 9: expected stream or graph, got 'queue'",
+                          "line 10: only launches run in a loop", "line 11: expected seconds, got '0'"));
+}
+
+// Repeats end by their number or in the time that is given, whichever is less.
+TEST_F(PlanReader, ExpectsTheTimeThatATaskAsksFor) {
+  const auto seconds = [&](const std::string& more) { return expected_seconds(read("task a\n" + more).tasks.at(0)); };
+  const double nothing = seconds("");
+  EXPECT_NEAR(seconds("remark predicted_us 1000\ntime warm 3 50 1\n") - nothing, 0.054, 1e-9);
+  EXPECT_NEAR(seconds("remark predicted_us 1000\ntime warm 3 5000 1\n") - nothing, 1.004, 1e-9);
+  EXPECT_NEAR(seconds("energy 2\n") - nothing, 2, 1e-9);
+  EXPECT_GT(seconds("array A f32 250000000 input 1\n") - nothing, 0.01);
+}
+
 TEST_F(PlanReader, TakesTensorMaps) {
   const Plan plan = read(
       "task x\nmodule m.cubin\narray A tf32 4096 input 1\narray B i8 100 input 2\n"
@@ -112,7 +140,7 @@ TEST_F(PlanReader, ReportsBadTensorMapsWithTheirLines) {
                           "A:128:64,x,64", "A:128:64,1,-1", "A:128:64,1,4294967296", "A:128:32,2,64"})
     lines += std::string("launch f 1 32 0 A ") + map + "\n";
   read(lines);
-  const std::string rows = "expected rows of 32, 64 or 128 bytes, got ", three = "expected EXTENT,STRIDE,BOX, got ";
+  const std::string rows = "expected rows of 0, 32, 64 or 128 bytes, got ", three = "expected EXTENT,STRIDE,BOX, got ";
   EXPECT_THAT(
       errors_,
       ElementsAre("line 5: no array is named 'B'", "line 6: no array is named ''", "line 7: no array is named '1'",

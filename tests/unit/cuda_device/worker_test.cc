@@ -43,7 +43,7 @@ class Worker : public testing::Test {
  protected:
   Worker() {
     cuda::write_file(folder_.file("m.cubin"), "copy copy_but_last copy_wrong fails hangs crashes nothing");
-    cuda::write_file(folder_.file("helpers.cubin"), "tilescope_read");
+    cuda::write_file(folder_.file("helpers.cubin"), "tilescope_read tilescope_fill tilescope_differ");
   }
 
   // A task that copies A to C by the kernel, and expects it.
@@ -76,13 +76,18 @@ class Worker : public testing::Test {
 TEST_F(Worker, AsksTheDeviceInOrder) {
   const cuda::Finished done = run(task("x", "copy", "time cold 1 2 1\n"));
   ASSERT_TRUE(done.ok()) << done.output;
-  const std::vector<std::string> on_poison = {"cuMemsetD8", "launch copy", "cuCtxSynchronize", "cuMemcpyDtoH"};
-  std::vector<std::string> expected = {
-      "cuInit",     "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc", "cuMemcpyHtoD",
-      "cuMemAlloc", "cuModuleLoadData"};
-  for (int poison = 0; poison < 2; ++poison) expected.insert(expected.end(), on_poison.begin(), on_poison.end());
-  for (const char* call : {"clocks", "cuModuleLoadData", "cuMemAlloc", "cuMemsetD8"})
-    expected.emplace_back(call);  // helpers, memory beyond the cache
+  const std::vector<std::string> on_poison = {"cuMemsetD8", "launch copy", "cuCtxSynchronize"};
+  const std::vector<std::string> compared[] = {
+      {"cuMemcpyDtoH", "cuMemcpyDtoH", "cuMemcpyDtoH", "cuMemAlloc", "cuMemcpyDtoD"},
+      {"cuMemAlloc", "cuMemcpyHtoD", "launch tilescope_differ", "cuMemcpyDtoH", "cuMemFree", "cuMemFree"}};
+  std::vector<std::string> expected = {"cuInit",     "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent",
+                                       "cuMemAlloc", "cuModuleLoadData",         "launch tilescope_fill",
+                                       "cuMemAlloc", "cuModuleLoadData"};
+  for (const std::vector<std::string>& calls_after : compared) {
+    expected.insert(expected.end(), on_poison.begin(), on_poison.end());
+    expected.insert(expected.end(), calls_after.begin(), calls_after.end());
+  }
+  for (const char* call : {"clocks", "cuMemAlloc", "cuMemsetD8"}) expected.emplace_back(call);  // beyond the cache
   for (int run = 0; run < 2; ++run)
     for (const char* call : {"launch copy", "cuCtxSynchronize"})
       expected.emplace_back(call);  // to warm up, and one's time
@@ -234,17 +239,71 @@ TEST_F(Worker, TriesAgainWhatFailed) {
   EXPECT_THAT(rows()[3], HasSubstr(R"({"id":"d",)"));
   EXPECT_THAT(rows()[4], HasSubstr(R"({"id":"a",)"));
   EXPECT_THAT(rows()[5], HasSubstr(R"({"id":"c",)"));
-  EXPECT_THAT(run(tasks, {}, {"--check"}).output, EndsWith("3 tasks, 2 left\n"));
+  EXPECT_THAT(run(tasks, {}, {"--check"}).output, HasSubstr("3 tasks, 2 left, about 0.1 s\n"));
+}
+
+// A graph is recorded once and launched as one, in every repeat and before them.
+TEST_F(Worker, RunsLaunchesInLoopsAndGraphs) {
+  ASSERT_TRUE(run(task("a", "copy", "time warm 0 2 1\nloop 3 stream\n")).ok());
+  std::vector<std::string> all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2 + 4 * 3) << "values; a trial, ahead, two repeats";
+  ASSERT_TRUE(run(task("b", "copy", "time warm 0 2 1\nloop 3 graph\n")).ok());
+  all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2) << "values";
+  EXPECT_EQ(std::count(all.begin(), all.end(), "record copy"), 3);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuGraphLaunch 3"), 4);
+  ASSERT_THAT(rows(), SizeIs(2));
+  // Events are a hundredth of a millisecond apart: a third of it is one run's.
+  for (const std::string& row : rows()) EXPECT_THAT(row, testing::ContainsRegex(R"("measured_us":3\.[3-9])"));
+}
+
+TEST_F(Worker, ReadsPowerWhileTheDeviceWorksAndWhileItRests) {
+  ASSERT_TRUE(run(task("a", "copy", "energy 0.3\n") + "task idle\nenergy 0.3\n", {"FAKE_DRIVER_LAUNCH_MS=1"}).ok());
+  ASSERT_THAT(rows(), SizeIs(2));
+  // 400 W, of moves of the counter that are seen up to a batch of runs late.
+  const auto number = [&](std::size_t row, const std::string& key) {
+    return std::stod(rows()[row].substr(rows()[row].find("\"" + key + "\":") + key.size() + 3));
+  };
+  for (const std::size_t row : {0, 1}) EXPECT_NEAR(number(row, "power_w"), 400, 120);
+  EXPECT_NEAR(number(0, "run_mj"), number(0, "power_w") * number(0, "loop_us") / 1e3, 1e-3);
+  EXPECT_GT(number(0, "loop_us"), 1000) << "a launch takes a millisecond";
+  EXPECT_THAT(rows()[0], HasSubstr(R"("temperature_c":34)"));
+  EXPECT_THAT(rows()[1], Not(HasSubstr("run_mj")));
+  ASSERT_TRUE(run("task idle\nenergy 0.2\n", {"FAKE_DRIVER_ENERGY=0"}).ok());
+  EXPECT_THAT(rows()[2], HasSubstr("the device's energy did not move twice within 0.2 s"));
+}
+
+TEST_F(Worker, RunsEveryLaunchOnceForAProfiler) {
+  const cuda::Finished done = run(task("a", "copy", "time cold 3 50 1\n") + task("b", "copy_wrong"), {}, {"--once"});
+  ASSERT_TRUE(done.ok()) << done.output;
+  const std::string fill = "launch tilescope_fill";
+  EXPECT_THAT(those_of(calls(), "launch"), ElementsAre(fill, "launch copy", fill, "launch copy_wrong"));
+  EXPECT_THAT(rows(), IsEmpty());
+  const cuda::Finished failed = run(task("a", "copy") + task("b", "fails"), {}, {"--once"});
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_THAT(failed.output, HasSubstr("b: cuCtxSynchronize: an illegal memory access"));
+}
+
+TEST_F(Worker, TakesItsLimitFromTheCaller) {
+  ASSERT_TRUE(run("limit 100\n" + task("a", "hangs"), {}, {"--limit", "0.5"}).ok());
+  EXPECT_THAT(rows()[0], HasSubstr(R"("error":"no answer within 0.5 s")"));
+  EXPECT_EQ(run(task("a", "copy"), {}, {"--limit", "0"}).status, 2);
+}
+
+TEST_F(Worker, ShowsWhatTheBoardReports) {
+  const cuda::Finished done = run(task("a", "copy"));
+  EXPECT_THAT(done.output, HasSubstr(R"("power_limit_w":700,"power_w":71.5,"max_core_mhz":1980,"max_memory_mhz":2619,)"
+                                     R"("temperature_c":34,"utilization_percent":0,"compute_processes":1,"ecc":"on")"));
 }
 
 // Programs of one operator share their inputs; after a wrong one no later program relies on them.
 TEST_F(Worker, MakesInputsOnceForTasksThatFollowEachOther) {
   ASSERT_TRUE(run(task("a", "copy") + task("b", "copy", "time warm 0 1 1\n")).ok());
   std::vector<std::string> all = calls();
-  EXPECT_EQ(std::count(all.begin(), all.end(), "cuMemcpyHtoD"), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "launch tilescope_fill"), 1);
   ASSERT_TRUE(run(task("c", "copy_wrong") + task("d", "copy", "time warm 0 2 1\n")).ok());
   all = calls();
-  EXPECT_EQ(std::count(all.begin(), all.end(), "cuMemcpyHtoD"), 2);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "launch tilescope_fill"), 2);
   ASSERT_THAT(rows(), SizeIs(4));
   for (const int right : {0, 1, 3}) EXPECT_THAT(rows()[static_cast<std::size_t>(right)], HasSubstr(R"("values":"ok")"));
 }
@@ -305,6 +364,7 @@ TEST_F(Worker, MakesTensorMaps) {
       {"tf32", "A:128:8,32,8:32,1,32", "7 2 of 32,8 strides 128 box 32,8 steps 1,1 and 0 3 2 0"},
       {"i8", "A:128:2,128,2:128,1,128", "0 2 of 128,2 strides 128 box 128,2 steps 1,1 and 0 3 2 0"},
       {"i32", "A:64:256,1,16", "3 1 of 256 strides box 16 steps 1 and 0 2 2 0"},
+      {"f32", "A:0:4,64,2:64,1,64", "7 2 of 64,4 strides 256 box 64,2 steps 1,1 and 0 0 2 0"},
   };
   std::string tasks;
   for (const Case& c : cases) {
@@ -431,7 +491,7 @@ TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {
 
 TEST_F(Worker, ReadsAPlanWithoutADevice) {
   const cuda::Finished done = run(task("a", "copy") + task("b", "copy"), {"FAKE_DRIVER_DEVICES=0"}, {"--check"});
-  EXPECT_EQ(done.output, "2 tasks, 2 left\n");
+  EXPECT_EQ(done.output, "2 tasks, 2 left, about 0.1 s\n");
   EXPECT_TRUE(done.ok());
   EXPECT_FALSE(std::filesystem::exists(folder_.file("rows")));
   EXPECT_EQ(run("what\n").status, 2);

@@ -77,8 +77,8 @@ TEST(KeptRows, AreReadByTheirKeys) {
 
 TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
   base::Diagnostics diags;
-  const auto rows =
-      read_kept_rows({"rows.jsonl", R"({"key":"1","id":"C0","dtype":"f32","chip":"h200","program":"p","measured_us":5}
+  const auto rows = read_kept_rows(
+      {"rows.jsonl", R"({"key":"1","id":"C0","dtype":"f32","chip":"h200","program":"p","measured_us":5,"core_mhz":1830}
 {"key":"2","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","measured_us":4}
 {"key":"3","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn-implicit","measured_us":6}
 {"key":"4","id":"C0","dtype":"f32","chip":"h200","baseline":"copy","measured_us":1}
@@ -90,9 +90,11 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
 {"key":"9","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
 {"key":"a","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","l2":"warm","measured_us":1}
 {"key":"b","id":"read 1 longer","chip":"h200","curve":"read","l2":"cold","measured_us":1})"},
-                     diags);
+      diags);
   const MeasuredTimes times = times_in(rows, "h200");
-  EXPECT_THAT(times.programs_us, ElementsAre(testing::Pair("p", 5)));
+  ASSERT_EQ(times.programs.size(), 1U);
+  EXPECT_EQ(times.programs.at("p").us, 5);
+  EXPECT_EQ(times.programs.at("p").core_mhz, 1830);
   ASSERT_EQ(times.libraries.size(), 3U);
   EXPECT_EQ(times.libraries.at(operator_key("C0", "f32")).name, "cudnn");
   EXPECT_EQ(times.libraries.at(operator_key("C0", "f32")).us, 4);
