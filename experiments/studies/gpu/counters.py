@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hardware counters of a plan's kernels, by Nsight Compute (ncu), beside what the simulator counts for the programs."""
+
+import csv
+import io
+
+import bundle
+
+EXPECTED_SECONDS = 30  # ncu runs every kernel some ten times, with the device's memory saved and restored in between
+
+STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "math_pipe_throttle", "mio_throttle", "lg_throttle", "wait",
+          "not_selected", "gmma", "membar")
+STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+# A row's entry by ncu's metric; entries of several kernels are added, or weighed by the kernels' times.
+SUMS = {
+    "gpu__time_duration.sum": ("measured_us", 1e-3),
+    "dram__bytes_read.sum": ("dram_read_bytes", 1),
+    "dram__bytes_write.sum": ("dram_written_bytes", 1),
+    "lts__t_sectors_op_read.sum": ("l2_read_sectors", 1),
+    "lts__t_sectors_op_write.sum": ("l2_written_sectors", 1),
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": ("bank_conflicts", 1),
+    "smsp__inst_issued.sum": ("instructions", 1),
+}
+MEANS = {
+    "lts__t_sector_hit_rate.pct": "l2_hit_percent",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active": "issue_active_percent",
+    "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy_percent",
+    **{STALL.format(stall): f"stall_{stall}" for stall in STALLS},
+}
+
+
+class NoCounters(Exception):
+    """Why there are none, in a sentence."""
+
+
+def command(ncu, output, words):
+    return [ncu, "--csv", "--page", "raw", "--print-units", "base", "--force-overwrite", "--clock-control", "none",
+            "--cache-control", "all", "--kernel-name", "regex:^(?!tilescope_)", "--log-file", str(output), "--metrics",
+            ",".join([*SUMS, *MEANS]), *words]
+
+
+def kernels(output):
+    """What ncu wrote, a dictionary a kernel."""
+    try:
+        lines = output.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        raise NoCounters("ncu wrote nothing") from None
+    begin = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if begin is None:
+        raise NoCounters("; ".join(line for line in lines if line.startswith("==ERROR==")) or "ncu wrote no table")
+    table = list(csv.DictReader(io.StringIO("\n".join(lines[begin:]))))
+    # The first line below the names has the units. Helpers that make inputs are not the plan's.
+    return [k for k in table[1:] if not k["Kernel Name"].startswith("tilescope_")]
+
+
+def number(kernel, metric):
+    try:
+        return float(kernel[metric].replace(",", ""))
+    except (KeyError, ValueError):
+        return None
+
+
+def rows(output, plan, simulated):
+    """A row an operator. Kernels ran in the order of the plan's launches."""
+    found, expected = kernels(output), bundle.launches(plan)
+    programs = {}
+    for (operator, name), kernel in zip(expected, found):
+        if kernel["Kernel Name"].split("(")[0] != name:
+            raise NoCounters(f"ncu saw {kernel['Kernel Name']} where {operator} launches {name}")
+        programs.setdefault(operator, []).append(kernel)
+    if len(found) < len(expected) and programs:
+        programs.pop(expected[len(found)][0], None)  # it may have only a part of its kernels
+    return [row(operator, of_program, simulated.get(operator)) for operator, of_program in programs.items()]
+
+
+def key(operator):
+    return f"counters {bundle.code_hash()} {operator}"
+
+
+def row(operator, of_program, simulated):
+    out = {"id": operator, "key": key(operator), "kind": "counters"}
+    for metric, (name, scale) in SUMS.items():
+        values = [number(kernel, metric) for kernel in of_program]
+        if None not in values:
+            out[name] = sum(values) * scale
+    times = [number(kernel, "gpu__time_duration.sum") or 1 for kernel in of_program]
+    for metric, name in MEANS.items():
+        values = [number(kernel, metric) for kernel in of_program]
+        if None not in values:
+            out[name] = sum(v * t for v, t in zip(values, times)) / sum(times)
+    if simulated:
+        levels = simulated["levels"]
+        names = list(levels)  # outermost first: the DRAM, the device's cache, the core's levels
+        out["simulated_us"] = simulated["simulated_us"]
+        if names:
+            out["simulated_dram_bytes"] = levels[names[0]]["read_bytes"] + levels[names[0]]["written_bytes"]
+        if len(names) > 1:
+            out["simulated_l2_sectors"] = levels[names[1]]["transactions"]
+    return out

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the study measures, in order of worth, and which operators of our suites PyTorch has a call for."""
+
+from dataclasses import dataclass, field
+
+DEFAULT_CHIPS = ("h100_sxm", "h100_pcie", "h200")
+
+SUITES = "experiments/studies/gpu/"
+COLD = ("--cold", "--seconds", "0.15", "--repeats", "30", "--samples", "64")
+SMALL = ("--scale", "small", "--repeats", "0", "--samples", "512")
+LIBRARIES = ("--baseline", "cublas", "--baseline", "cudnn", "--baseline", "copy")
+NO_TMA = ("--set", "core.tma.max_dims=1")  # no tensor of a product has so few dimensions: threads copy
+MATRIX_DTYPES = ("f16", "bf16", "f8e4m3")
+
+
+@dataclass
+class Plan:
+    """What `tilescope measure` is asked, with `draw` operators of the suite where that is given."""
+    arguments: tuple
+    draw: int = 0
+    needs: str = ""  # an instruction that the chip must have; the plan is left out where it has none
+
+
+@dataclass
+class Stage:
+    name: str
+    title: str
+    share: float  # of the time; what a stage leaves goes to the next ones
+    plans: list = field(default_factory=list)
+    tool: str = "worker"  # worker, torch or ncu
+
+
+def suite(name, *more):
+    return ("--suite", name, *more)
+
+
+STAGES = [
+    Stage("facts", "launches, copy, triad and a product of 8192^3", 0.05,
+          [Plan(suite(SUITES + "facts.yaml", *COLD, "--baseline", "copy", "--baseline", "cublas"))]),
+    Stage("values", "values of all suites, scaled down", 0.22,
+          [*(Plan(suite("roller-tensorcore", "--dtype", dtype, "--mma", f"{unit}.{dtype}", *how, *SMALL, "--top", "4"),
+                  needs=f"{unit}.{dtype}")
+             for dtype in MATRIX_DTYPES for unit, how in (("wgmma", ()), ("wgmma", NO_TMA), ("mma", ()))),
+           *(Plan(suite("fused", *dtype, *SMALL, "--top", "2")) for dtype in ((), ("--dtype", "f16"))),
+           Plan(suite("transformer_layer", *SMALL, "--top", "3")),
+           *(Plan(suite("examples", "--dtype", dtype, *SMALL, "--top", "2")) for dtype in ("f32", "f16", "bf16")),
+           Plan(suite("roller", *SMALL))]),
+    Stage("times", "first programs at full size, and libraries", 0.32,
+          [*(Plan(suite("roller-tensorcore", "--dtype", dtype, *COLD, "--baseline", "cublas"))
+             for dtype in ("f16", "bf16")),
+           Plan(suite("roller-tensorcore", "--dtype", "f8e4m3", *COLD), needs="wgmma.f8e4m3"),
+           Plan(suite("transformer_layer", *COLD, *LIBRARIES)),
+           *(Plan(suite(name, *COLD, *LIBRARIES))
+             for name in ("fused", "roller", "roller-scaleout", "roller-irregular", "examples"))]),
+    Stage("torch", "PyTorch's attention, normalizations and products", 0.07, tool="torch"),
+    Stage("rank", "ten programs of each of twenty operators", 0.13,
+          [*(Plan(suite("roller-tensorcore", "--dtype", dtype, "--top", "10", *COLD)) for dtype in ("f16", "bf16")),
+           Plan(suite("roller", "--top", "10", *COLD), draw=12)]),
+    Stage("curves", "microbenchmarks: memory, conflicts, dispatch, matrix instructions", 0.08,
+          [Plan(("--microbench", "--seconds", "0.05", "--repeats", "10"))]),
+    Stage("power", "energy and clocks of twelve kernels", 0.06,
+          [Plan(suite(SUITES + "power.yaml", "--energy", "1.5", "--repeats", "10", "--seconds", "0.1"))]),
+    Stage("counters", "hardware counters of ten kernels", 0.07,
+          [Plan(suite(SUITES + "counters.yaml", "--repeats", "0", "--samples", "2"))], tool="ncu"),
+]
+STAGE_NAMES = [stage.name for stage in STAGES]
+
+# Operators that PyTorch has a call for: the call and the axes whose sizes it takes, by suite and id.
+TORCH = {
+    "fused": {
+        **{f"softmax_{n}": ("softmax", "i j") for n in ("1", "98k", "1m")},
+        **{f"layernorm_{n}": ("layernorm", "i j") for n in ("1", "8k", "1m")},
+        **{f"rmsnorm_{n}": ("rmsnorm", "i j") for n in ("1", "2k")},
+        **{f"attention_{n}": ("attention", "b m n d v") for n in ("128", "1k", "2k", "4k", "16k")},
+        "decode": ("attention", "b m n d v"),
+        "bias_gelu": ("linear_gelu", "m n k"),
+    },
+    "transformer_layer": {
+        **{name: ("linear", "m n k") for name in ("qkv", "attention_output", "gate_up", "down")},
+        "norm": ("rmsnorm", "i j"),
+        "softmax": ("softmax", "i t"),
+        "residual": ("add", "i"),
+        "silu": ("silu_mul", "i"),
+    },
+}
