@@ -24,7 +24,7 @@ constexpr std::int64_t kFirstThread = 100'000;
 // Among a core's tracks: slots with their warps, then units, then ports.
 constexpr std::int64_t kSlot = 10'000, kUnits = std::int64_t{1} << 40;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
   return plain ? fmt::format("\"{}\"", text) : base::to_json(base::Value(text));
@@ -147,7 +147,7 @@ void TimelineFile::write(const std::string& event) {
 
 void TimelineFile::name(const Place& place, const char* what, const std::string& name, std::int64_t order) {
   const std::string whose = fmt::format("\"ph\":\"M\",\"pid\":{},\"tid\":{}", place.process, place.thread);
-  write(fmt::format("{{{},\"name\":\"{}_name\",\"args\":{{\"name\":{}}}}}", whose, what, quoted(name)));
+  write(fmt::format("{{{},\"name\":\"{}_name\",\"args\":{{\"name\":{}}}}}", whose, what, in_quotes(name)));
   write(fmt::format("{{{},\"name\":\"{}_sort_index\",\"args\":{{\"sort_index\":{}}}}}", whose, what, order));
 }
 
@@ -169,7 +169,7 @@ void TimelineFile::event(const sim::TimelineEvent& e) {
   const Place place = place_of(e.track);
   const std::int64_t from = picoseconds(e.from), until = picoseconds(e.until);
   std::string text = fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})", place.process,
-                                 place.thread, microseconds(from), microseconds(until - from), quoted(e.name));
+                                 place.thread, microseconds(from), microseconds(until - from), in_quotes(e.name));
   if (e.bytes > 0) text += fmt::format(R"(,"args":{{"bytes":{}}})", e.bytes);
   write(text + "}");
 }
@@ -177,7 +177,7 @@ void TimelineFile::event(const sim::TimelineEvent& e) {
 void TimelineFile::sample(const sim::TimelineSample& s) {
   const auto counter = [&](const std::string& what, const char* unit, double value) {
     write(fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"{}":{:.6g}}}}})", kProgram,
-                      microseconds(picoseconds(s.at)), quoted(what), unit, value));
+                      microseconds(picoseconds(s.at)), in_quotes(what), unit, value));
   };
   const double gbps = s.value * static_cast<double>(arch_.clock.n) * 1e-9;
   switch (s.counter) {
@@ -200,7 +200,8 @@ std::optional<double> TimelineFile::finish(const sim::Timeline& timeline) {
     write(fmt::format(R"({{"ph":"i","s":"g","pid":{},"tid":{},"ts":{},"name":"the timeline ends here: {} events"}})",
                       place.process, place.thread, microseconds(picoseconds(*full)), request_.max_events));
   }
-  file_.write(fmt::format("\n],\"otherData\":{{\"chip\":{},\"clock_hz\":{}}}}}\n", quoted(arch_.name), arch_.clock.n));
+  file_.write(
+      fmt::format("\n],\"otherData\":{{\"chip\":{},\"clock_hz\":{}}}}}\n", in_quotes(arch_.name), arch_.clock.n));
   file_.finish();
   return end_us;
 }
