@@ -140,6 +140,7 @@ class Session:
         self.left_over = []  # stages with tasks that were not reached
         self.first_row = None
         self.log = None
+        self.broken = ""  # why no further stage can run
 
     def left(self):
         return self.total - (time.monotonic() - self.began)
@@ -164,9 +165,8 @@ class Session:
 
     def run_all(self, worker, device, chip, plans):
         self.worker, self.device, self.chip, self.plans = worker, device, chip, plans
-        spare, status = 0.0, DONE
-        waiting = list(stages.STAGES)
-        for stage in waiting:
+        spare = 0.0
+        for stage in stages.STAGES:
             budget = min(stage.share * self.total + spare, self.left())
             began = time.monotonic()
             if self.run_stage(stage, budget) == STOPPED:
@@ -178,13 +178,9 @@ class Session:
             if self.left() > 1 and self.run_stage(stage, self.left()) != STOPPED:
                 self.left_over.remove(stage)
         new = [row for row in rows_of.read(self.rows).values() if row["key"] not in self.before]
-        if self.left_over:
-            status = STOPPED
-        elif any("error" in row for row in new) or self.broken:
-            status = FAILED
-        return status
-
-    broken = ""  # why no further stage can run
+        if self.broken or not self.left_over and any("error" in row for row in new):
+            return FAILED
+        return STOPPED if self.left_over else DONE
 
     def run_stage(self, stage, seconds):
         began = time.monotonic()
