@@ -21,10 +21,10 @@ set(TILESCOPE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 add_library(tilescope_test_headers OBJECT headers.cc)
 target_link_libraries(tilescope_test_headers PRIVATE
-  GTest::gtest GTest::gmock rapidcheck rapidcheck_gtest tilescope_test_support)
+  GTest::gtest GTest::gmock rapidcheck rapidcheck_gtest fmt::fmt tilescope_test_support)
 target_compile_options(tilescope_test_headers PRIVATE ${TILESCOPE_TEST_OPTIONS})
 target_precompile_headers(tilescope_test_headers PRIVATE
-  <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>)
+  <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h> ${TILESCOPE_PRECOMPILED})
 
 # Kernels that tests compile are kept in the build tree: no test depends on what its user compiled before.
 set(TILESCOPE_TEST_ENVIRONMENT "TILESCOPE_CACHE=${PROJECT_BINARY_DIR}/kernel-cache")
@@ -32,7 +32,7 @@ set(TILESCOPE_TEST_ENVIRONMENT "TILESCOPE_CACHE=${PROJECT_BINARY_DIR}/kernel-cac
 set(TILESCOPE_TEST_LABELS unit error contract golden agree cli gpu perf)
 
 # Every TEST is a test of ctest; one that calls GTEST_SKIP is listed as skipped and not as passed (gtest_discover_tests
-# sees to that).
+# sees to that). Its name is what --gtest_filter takes: values of parameters hold addresses.
 function(tilescope_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LINKS" ${ARGN})
   if(NOT ARG_LABEL IN_LIST TILESCOPE_TEST_LABELS)
@@ -40,14 +40,14 @@ function(tilescope_test)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE
-    GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest tilescope_test_support ${ARG_LINKS})
+    GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest fmt::fmt tilescope_test_support ${ARG_LINKS})
   target_compile_options(${ARG_NAME} PRIVATE ${TILESCOPE_TEST_OPTIONS})
   target_precompile_headers(${ARG_NAME} REUSE_FROM tilescope_test_headers)
   set(alone FALSE)
   if(ARG_LABEL STREQUAL perf)  # a time measured beside another test is none
     set(alone TRUE)
   endif()
-  gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
     PROPERTIES LABELS ${ARG_LABEL} RUN_SERIAL ${alone} TIMEOUT 600 ENVIRONMENT "${TILESCOPE_TEST_ENVIRONMENT}")
 endfunction()
 
