@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads sources and headers alone, without precompiled headers: each includes what it uses.
 
-    tools/check_includes.py BUILD FILE...   BUILD holds compile_commands.json; what is no C++ is passed over
+    tools/check_includes.py BUILD FILE...   BUILD holds compile_commands.json; files that are not C++ are skipped
 
 A header is read with the options of a source of its folder; those of tests are read where sources include them.
 """

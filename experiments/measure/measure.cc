@@ -63,6 +63,8 @@ class Planner {
     task.notes.emplace_back("registers", fmt::format("{}", out.row.usage->registers()));
     task.notes.emplace_back("spill_bytes", fmt::format("{}", out.row.usage->spill_bytes()));
     task.remarks.emplace_back("rank", fmt::format("{}", given.rank));
+    if (std::any_of(outputs.begin(), outputs.end(), [](const SampledOutput& o) { return o.is_loose(); }))
+      task.remarks.emplace_back("values_loose", "yes");
     if (out.row.predicted_us) task.remarks.emplace_back("predicted_us", fmt::format("{}", *out.row.predicted_us));
     task.cubin = std::move(code->cubin);
     task.lines = array_lines(module) + launch_lines(module, code->emitted) + check_lines(module, outputs) + timing();

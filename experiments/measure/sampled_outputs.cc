@@ -2,6 +2,7 @@
 #include "experiments/measure/sampled_outputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -91,6 +92,14 @@ std::vector<std::int64_t> places(std::int64_t elements, std::size_t most) {
 }
 
 }  // namespace
+
+bool SampledOutput::is_loose() const {
+  constexpr double kShare = 0.25;  // of the greatest expected value
+  double greatest = 0;
+  for (const double v : expected)
+    if (std::isfinite(v)) greatest = std::max(greatest, std::abs(v));
+  return tolerance > kShare * greatest;
+}
 
 std::vector<SampledOutput> sampled_outputs(const tile::RProgram& p, const lower::Module& m, std::size_t most) {
   constexpr std::size_t kEnds = 2;

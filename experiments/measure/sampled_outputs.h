@@ -18,6 +18,9 @@ struct SampledOutput {
   std::vector<std::int64_t> elements;  // ascending
   expr::Values expected;               // of these
   double tolerance = 0;                // what rounding may come to, of any of them
+
+  // Whether the tolerance exceeds a quarter of the greatest expected value: nearly any value passes.
+  bool is_loose() const;
 };
 
 // Of the input at that position of Module::globals.

@@ -33,9 +33,16 @@ const arch::ComputeSpec* f16_unit(const arch::ArchSpec& chip, bool in_scratchpad
 }
 
 // A store that no block executes, since none has the number that it asks for. The compiler does not know the grid, so
-// that it keeps what the value depends on.
-lower::Statement store_never(const KernelBuilder& k, int to, lower::Access value) {
-  return lower::copy({to, {}}, std::move(value), 1, {{k.block() - lower::constant(k.module().kernels[0].blocks), 1}});
+// that it keeps what the value depends on. Stores go to different elements: of several to one the last alone counts.
+lower::Statement store_never(const KernelBuilder& k, lower::Access to, lower::Access value) {
+  return lower::copy(std::move(to), std::move(value), 1,
+                     {{k.block() - lower::constant(k.module().kernels[0].blocks), 1}});
+}
+
+lower::Statement set(lower::Access to, double number) {
+  return {
+      lower::Compute{std::move(to), expr::Reducer::kNone, {{.kind = expr::NodeKind::kNumber, .number = number}}, {}},
+      {}};
 }
 
 lower::Module empty_blocks(std::int64_t blocks, std::int64_t threads) {
@@ -52,14 +59,17 @@ lower::Module fragments(const arch::ComputeSpec& unit, std::int64_t warps, std::
   KernelBuilder k("microbenchmark", chip.core.count, of.lanes * warps);
   k.kernel().warp = chip.core.warp;
   k.kernel().matrix_instructions = {of};
-  const int sink = k.global("sink", 1, lower::Role::kBetween, of.sums);
+  const int sink = k.global("sink", chains, lower::Role::kBetween, of.sums);
   const int sums = k.registers("sums", each * chains, of.sums);
   const int a = k.registers("a", of.shape.m * of.shape.k / of.lanes, of.elements);
   const int b = k.registers("b", of.shape.n * of.shape.k / of.lanes, of.elements);
   const int step = k.indices().loop("step", steps), chain = k.indices().loop("chain", chains);
+  // Equal chains would be one to the compiler.
+  for (std::int64_t e = 0; e < each * chains; ++e) k.add(set({sums, lower::constant(e)}, static_cast<double>(e)));
   const lower::Mma multiply{0, {sums, k.indices().value(chain) * each}, {a, {}}, {b, {}}};
   k.add(lower::loop_over(step, {lower::loop_over(chain, {{multiply, {}}}, chains)}, kUnroll));
-  for (std::int64_t c = 0; c < chains; ++c) k.add(store_never(k, sink, {sums, lower::constant(c * each)}));
+  for (std::int64_t c = 0; c < chains; ++c)
+    k.add(store_never(k, {sink, lower::constant(c)}, {sums, lower::constant(c * each)}));
   return std::move(k).take();
 }
 
@@ -82,7 +92,7 @@ lower::Module tiles(const arch::ComputeSpec& unit, std::int64_t columns, std::in
   k.add({lower::WgmmaFence{sums}, {}});
   k.add(lower::loop_over(step, {{product, {}}}, kUnroll));
   k.add({lower::WgmmaCommitWait{sums}, {}});
-  k.add(store_never(k, sink, {sums, {}}));
+  k.add(store_never(k, {sink, {}}, {sums, {}}));
   return std::move(k).take();
 }
 

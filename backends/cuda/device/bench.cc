@@ -242,11 +242,14 @@ std::string Bench::wrong_values(const Task& task, const Queue& queue, const std:
   return {};
 }
 
+void Bench::make_events() {
+  if (!events_.empty()) return;
+  events_.resize(2 * kBatch);
+  for (void*& e : events_) driver_.check(driver_.functions().create_event(&e, 0), "cuEventCreate");
+}
+
 void Bench::prepare_timing(const Timing& timing) {
-  if (events_.empty()) {
-    events_.resize(2 * kBatch);
-    for (void*& e : events_) driver_.check(driver_.functions().create_event(&e, 0), "cuEventCreate");
-  }
+  make_events();
   if (read_ != nullptr) return;
   if (contents_.helpers() == nullptr) {
     if (timing.cold) throw DeviceError("a cold time needs the plan's helpers");
@@ -315,7 +318,8 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
   std::vector<double> us;
   while (us.empty() || (static_cast<int>(us.size()) < timing.repeats && seconds() < timing.seconds)) {
     // No more repeats than the time that is left has room for are begun before the clock is looked at again.
-    const int most = std::min(kBatch, timing.repeats - static_cast<int>(us.size()));
+    // A loop fills the queue by itself: further repeats would find the host behind.
+    const int most = timing.loop > 1 ? 1 : std::min(kBatch, timing.repeats - static_cast<int>(us.size()));
     const double left = timing.seconds - seconds();
     int batch = 1;
     while (batch < most && (batch + 1) * one <= left) ++batch;
@@ -339,37 +343,51 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
 }
 
 // The counter of energy moves some ten times a second: power is what it gained between its first move and its last one,
-// over the time between these.
+// over the time between these. The next batch of runs is on the queue while the library is asked, so that the device
+// does not rest meanwhile.
 void Bench::measure_energy(const Task& task, const Queue& queue, JsonObject& row) {
-  constexpr double kBatchSeconds = 0.02;  // of runs between two looks at the counter
+  constexpr double kBatchSeconds = 0.02, kMaxRuns = 1e5;
   struct Move {
     double seconds = 0, joules = 0;
   };
   std::optional<Move> first, last;
-  std::optional<double> before = telemetry_.energy_j();
-  if (!before) throw DeviceError("the device reports no energy");
+  std::optional<double> joules_before = telemetry_.energy_j();
+  if (!joules_before) throw DeviceError("the device reports no energy");
+  make_events();
+  const auto run = [&] {
+    for (const auto& step : queue) step();
+  };
+  double one = kBatchSeconds;
+  for (int trial = 0; trial < 2; ++trial) {  // the first one warms up
+    const auto begin = Clock::now();
+    run();
+    synchronize();
+    one = seconds_since(begin);
+  }
+  const auto batch = static_cast<std::int64_t>(std::clamp(kBatchSeconds / one, 1.0, kMaxRuns));
+  const auto enqueue = [&](std::size_t event) {
+    if (queue.empty()) return std::this_thread::sleep_for(std::chrono::duration<double>(kBatchSeconds));
+    for (std::int64_t i = 0; i < batch; ++i) run();
+    driver_.check(driver_.functions().record(events_[event], nullptr), "cuEventRecord");
+  };
   const auto begin = Clock::now();
-  std::int64_t runs = 0, batch = 1, looks = 0;
+  std::int64_t batches = 1, looks = 0;
   double core_mhz = 0;
-  for (double now = 0; now < task.energy_seconds; now = seconds_since(begin)) {
-    if (queue.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(kBatchSeconds));
-    for (std::int64_t run = 0; run < batch; ++run)
-      for (const auto& step : queue) step();
-    if (const auto clocks = telemetry_.clocks()) {  // while the device works
+  for (enqueue(0); seconds_since(begin) < task.energy_seconds; ++batches) {
+    enqueue(batches % 2);
+    if (const auto clocks = telemetry_.clocks()) {
       core_mhz += clocks->core_mhz;
       ++looks;
     }
-    synchronize();
-    runs += batch;
-    const double end = seconds_since(begin);
-    if (end - now < kBatchSeconds / 2) batch *= 2;
-    const auto joules = telemetry_.energy_j();
-    if (!joules || *joules == *before) continue;
-    before = joules;
-    last = Move{end, *joules};
-    if (!first) first = last;
+    if (const auto joules = telemetry_.energy_j(); joules && *joules != *joules_before) {
+      joules_before = joules;
+      last = Move{seconds_since(begin), *joules};
+      if (!first) first = last;
+    }
+    if (!queue.empty()) driver_.check(driver_.functions().wait_event(events_[(batches - 1) % 2]), "cuEventSynchronize");
   }
-  const double seconds = seconds_since(begin);
+  synchronize();
+  const double runs = static_cast<double>(batches * batch), seconds = seconds_since(begin);
   if (!first || last->seconds == first->seconds)
     throw DeviceError("the device's energy did not move twice within " + JsonObject::shortest(task.energy_seconds) +
                       " s");
@@ -377,8 +395,8 @@ void Bench::measure_energy(const Task& task, const Queue& queue, JsonObject& row
   row.add("power_w", watts);
   row.add("power_s", last->seconds - first->seconds);
   if (!queue.empty()) {
-    row.add("loop_us", 1e6 * seconds / static_cast<double>(runs));
-    row.add("run_mj", 1e3 * watts * seconds / static_cast<double>(runs));
+    row.add("loop_us", 1e6 * seconds / runs);
+    row.add("run_mj", 1e3 * watts * seconds / runs);
   }
   if (looks > 0) row.add("loop_core_mhz", core_mhz / static_cast<double>(looks));
   if (const auto celsius = telemetry_.temperature_c()) row.add("temperature_c", *celsius);

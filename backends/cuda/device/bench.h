@@ -61,6 +61,7 @@ class Bench {
   void enqueue_repeats(const Timing& timing, const Queue& repeat, int repeats);
   void read_through() const;  // so that the device's cache holds nothing else
   void synchronize() const;
+  void make_events();
   void prepare_timing(const Timing& timing);
 
   const Plan& plan_;

@@ -62,6 +62,7 @@ std::string Driver::prepare() {
   find("cuEventCreate", f_.create_event);
   find("cuEventRecord", f_.record);
   find("cuEventElapsedTime", f_.elapsed);
+  find("cuEventSynchronize", f_.wait_event);
   find("cuGetErrorString", f_.error_text);
   library_.find("cuTensorMapEncodeTiled", f_.encode_tiled);
   library_.find("cuStreamCreate", f_.create_stream);

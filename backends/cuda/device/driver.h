@@ -60,6 +60,7 @@ struct DriverFunctions {
   int (*create_event)(void**, unsigned);
   int (*record)(void*, void*);
   int (*elapsed)(float*, void*, void*);
+  int (*wait_event)(void*);
   int (*error_text)(int, const char**);
   // None before CUDA 12.0.
   int (*encode_tiled)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,

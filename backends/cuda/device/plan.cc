@@ -362,6 +362,7 @@ double expected_seconds(const Task& task) {
   double seconds = kModuleSeconds;
   for (const Array& a : task.arrays) seconds += static_cast<double>(a.bytes()) / kBytesPerSecond;
   for (const Check& c : task.checks) seconds += kSampleSeconds * static_cast<double>(c.expected.size());
+  const int compared = task.checks.empty() ? 0 : 2;  // runs, on two poisons
   double run = 0;
   for (const auto& [key, words] : task.notes)
     if (key == "predicted_us") run = 1e-6 * std::strtod(words.c_str(), nullptr);
@@ -371,9 +372,9 @@ double expected_seconds(const Task& task) {
   if (std::any_of(task.steps.begin(), task.steps.end(), uses_library)) seconds += kLibrarySeconds;
   if (const auto& t = task.timing) {
     const double repeat = run * t->loop + (t->cold ? kFlushSeconds : 0);
-    seconds += std::min(t->repeats * repeat, t->seconds) + (t->warm_up + 1) * run;
+    seconds += std::min(t->repeats * repeat, t->seconds) + (t->warm_up + 1) * run * t->loop;
   }
-  return seconds + task.energy_seconds;
+  return seconds + compared * run + task.energy_seconds;
 }
 
 std::optional<std::string> bytes_of(const std::string& path) {

@@ -12,15 +12,15 @@
 
 namespace tilescope::experiments {
 
-// Blocks of so many threads that do nothing.
+// Empty blocks of `threads` threads.
 std::optional<Microbenchmark> dispatch(double threads, const arch::ArchSpec& chip, base::Diagnostics& diags);
 std::vector<double> dispatch_points(const arch::ArchSpec& chip);
 
-// So many warps a core that multiply fragments in registers by the chip's f16 instruction, four independent sums each.
+// `warps` warps on every core that run the chip's f16 instruction on registers, four independent accumulators each.
 std::optional<Microbenchmark> mma_rate(double warps, const arch::ArchSpec& chip, base::Diagnostics& diags);
 std::vector<double> mma_points(const arch::ArchSpec& chip);
 
-// Two groups of warps a core that multiply f16 tiles in the scratchpad, of so many columns.
+// Two groups of warps on every core that run the chip's f16 instruction on the scratchpad, `columns` wide.
 std::optional<Microbenchmark> wgmma_rate(double columns, const arch::ArchSpec& chip, base::Diagnostics& diags);
 std::vector<double> wgmma_points(const arch::ArchSpec& chip);
 

@@ -23,20 +23,22 @@ FORMAT = 1
 MAX_BYTES = 40 << 20
 # The code that programs, plans and rows come from. A bundle of other code would measure what this tree does not make.
 CODE_FOLDERS = ("base", "arch", "expr", "tile", "lower", "model", "construct", "targets", "backends/cuda",
-                "experiments/programs", "experiments/measure", "experiments/microbench", "experiments/studies/gpu")
-CODE_SUFFIXES = (".h", ".cc", ".cuh", ".in", ".yaml", ".py")
+                "experiments/programs", "experiments/measure", "experiments/microbench")
+CODE_SUFFIXES = (".h", ".cc", ".cuh", ".in", ".yaml")
+STUDY = pathlib.Path(__file__).resolve().parent
 
 
 PROGRESS = re.compile(r"\d+ of \d+ (programs|kernels), ")
 
 
 class BundleError(Exception):
-    """What is wrong with a bundle, or why none can be made, in a sentence."""
+    """A fault of a bundle, or the reason why none can be made, in a sentence."""
 
 
 def code_files():
-    return sorted(file for folder in CODE_FOLDERS for file in (ROOT / folder).rglob("*")
-                  if file.suffix in CODE_SUFFIXES and file.is_file())
+    product = sorted(file for folder in CODE_FOLDERS for file in (ROOT / folder).rglob("*")
+                     if file.suffix in CODE_SUFFIXES and file.is_file())
+    return [*product, STUDY / "bundle.py", STUDY / "stages.py", *sorted(STUDY.glob("*.yaml"))]
 
 
 @functools.cache
@@ -169,9 +171,10 @@ class Maker:
         for name, calls in stages.TORCH.items():
             shown = json.loads(self.run("suite", "show", name, "--json").stdout)
             for row in shown["operators"]:
-                if row["id"] not in calls:
+                found = calls.get(row["id"]) or calls.get(f"kind {row['kind']}")
+                if not found:
                     continue
-                call, axes = calls[row["id"]]
+                call, axes = found
                 sizes = dict(re.findall(r"(\w+)=(\d+)", row["sizes"]))
                 out.append({"id": row["id"], "kind": row["kind"], "dtype": row["dtype"], "call": call,
                             "sizes": [int(sizes[axis]) for axis in axes.split()]})
@@ -208,7 +211,7 @@ def make(folder, tilescope, chips, quick, seed, say):
                 continue
             contents[f"{chip}/{stage.name}.txt"] = plan = maker.plan(stage)
             if stage.tool == "ncu":
-                say(f"{chip} {stage.name}: simulating what is to be counted")
+                say(f"{chip} {stage.name}: simulating the programs whose counters are read")
                 contents[f"{chip}/{stage.name}.json"] = json.dumps(maker.simulated(stage))
             say(f"{chip} {stage.name}: {len(PlanText(plan).tasks)} tasks")
         refused += maker.refused
@@ -251,9 +254,14 @@ class Bundle:
         return self.manifest["chips"]
 
     def unpack(self, chip, to):
-        """Plans and code of a chip, side by side."""
+        """The plans of a chip and the code that they name, in one folder."""
         with zipfile.ZipFile(self.folder / "bundle.zip") as packed:
+            cubins = set()
             for name in packed.namelist():
                 where, _, file = name.partition("/")
-                if where in (chip, "cubins"):
-                    (to / file).write_bytes(packed.read(name))
+                if where == chip:
+                    content = packed.read(name)
+                    cubins.update(re.findall(r"(?m)^(?:module|helpers) (\S+)$", content.decode()))
+                    (to / file).write_bytes(content)
+            for cubin in cubins:
+                (to / cubin).write_bytes(packed.read(f"cubins/{cubin}"))

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At the GPU: stages in order of worth, each within its share of the time; what came stays, whatever happens."""
+"""At the GPU: stages in order of worth, each within its share of the time. Rows are kept as they are taken."""
 
 import datetime
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 DONE, FAILED, STOPPED = 0, 1, 3
 TABLE_SECONDS = 10  # kept for the table at the end
+GRACE_SECONDS = 3   # for what ends a moment late
 
 
 class CannotMeasure(Exception):
@@ -33,8 +33,8 @@ class CannotMeasure(Exception):
 
 # --- the launcher
 
-def environment():
-    """Libraries that Python's packages brought are found too."""
+def with_pip_libraries():
+    """The environment in which libraries that Python's packages brought are found too."""
     folders = [str(lib) for entry in sys.path if entry
                for lib in sorted(pathlib.Path(entry).glob("nvidia/*/lib")) if lib.is_dir()]
     known = os.environ.get("LD_LIBRARY_PATH", "")
@@ -100,7 +100,7 @@ def expected(bundle, options, measured=None):
 
 def device_of(worker):
     found = subprocess.run([worker, "--device"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           env=environment())
+                           env=with_pip_libraries())
     if found.returncode != 0:
         raise CannotMeasure(found.stderr.strip())
     return json.loads(found.stdout)
@@ -130,7 +130,7 @@ def other_users(device):
 # --- stages
 
 class Session:
-    """One run of `measure`: the clock, the files, and what each stage came to."""
+    """One run of `measure`: its time, its files and the outcome of each stage."""
 
     def __init__(self, bundle, options, measured):
         self.began = time.monotonic()
@@ -151,7 +151,7 @@ class Session:
             try:
                 self.log.write(text + "\n")
                 self.log.flush()
-            except OSError:  # a full disk: what is on the screen has to do
+            except OSError:  # a full disk
                 self.log = None
 
     def open_files(self, device):
@@ -194,6 +194,9 @@ class Session:
             except OSError as error:  # a full disk
                 self.broken = f"{error.filename or self.out}: {error.strerror}"
                 status = FAILED
+            except Exception as error:  # a fault of ours in one stage loses no other's rows
+                self.say(f"{stage.name}: {type(error).__name__}: {error}")
+                status = FAILED
         after = rows_of.read(self.rows)
         new = [row for key, row in after.items() if before.get(key) != row]
         failed = [row for row in new if "error" in row]
@@ -210,31 +213,40 @@ class Session:
                    str(self.measured / self.rows.name), "--seconds", f"{seconds:.1f}", "--limit",
                    f"{self.options.limit:g}"]
         # A task that hangs ends by its limit; one that goes on for longer than that ends here.
-        returned, error = self.run_for(command, seconds + self.options.limit, self.note_row)
-        if returned not in (DONE, STOPPED):
-            self.broken = error or f"the launcher ended with status {returned}"
-            self.say(f"{stage.name}: {self.broken}")
-        return returned
+        for attempt in (1, 2):
+            returned, error = self.run_for(command, seconds + self.options.limit, self.note_row)
+            if returned in (DONE, STOPPED):
+                return returned
+            reason = error or f"the launcher ended with status {returned}"
+            self.say(f"{stage.name}: {reason}")
+            if "cannot be written" in reason:
+                self.broken = reason
+            if self.broken or attempt == 2:
+                return FAILED
+            time.sleep(2)  # a device may take a moment after a kernel that was ended
+        return FAILED
 
     def note_row(self, line):
         if self.first_row is None and '"key":' in line:
             self.first_row = time.monotonic() - self.began
             self.say(f"the first row came after {self.first_row:.0f} s")
 
-    def run_for(self, command, seconds, take_line):
-        """Status and stderr of a program that is ended after so many seconds, and its children with it."""
+    def run_for(self, command, seconds, take_line, environment=None):
+        """Status and stderr of a program, which is ended with its children after the seconds, or when time is up."""
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=environment(), start_new_session=True)
+                                   env=environment or with_pip_libraries(), start_new_session=True)
+        seconds = min(seconds, self.left() + GRACE_SECONDS)
         timer = threading.Timer(max(seconds, 0.1), lambda: os.killpg(process.pid, signal.SIGKILL))
+        timer.daemon = True
         timer.start()
         errors = []
-        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()), daemon=True)
         reader.start()
         try:
             for line in process.stdout:
                 take_line(line)
             returned = process.wait()
-            reader.join()
+            reader.join(GRACE_SECONDS)
         finally:
             timer.cancel()
             if process.poll() is None:  # this program was interrupted
@@ -254,7 +266,7 @@ class Session:
 
     def run_ncu(self, stage, seconds):
         """Hardware counters, where ncu is found and may read them."""
-        ncu = shutil.which("ncu")
+        ncu = counters.installed()
         if ncu is None:
             self.say(f"{stage.name}: left out: no ncu on the PATH")
             return DONE
@@ -262,11 +274,18 @@ class Session:
         operators = {operator for operator, _ in bundles.launches(plan.read_text(encoding="utf-8"))}
         if all(counters.key(operator) in self.before for operator in operators):
             return DONE
-        command = counters.command(ncu, self.out / "ncu.csv", [self.worker, str(plan), "--once"])
-        returned, error = self.run_for(command, seconds, lambda line: None)
+        if seconds < counters.EXPECTED_SECONDS:  # ncu writes its table last
+            return STOPPED
+        output = self.out / "ncu.csv"
+        output.unlink(missing_ok=True)
+        command = counters.command(ncu, output, self.device["capability"], [self.worker, str(plan), "--once"])
+        # The libraries that pip brought are not those of ncu.
+        returned, error = self.run_for(command, seconds, lambda line: None, environment=dict(os.environ))
         simulated = json.loads((self.plans / f"{stage.name}.json").read_text())
         try:
-            found = counters.rows(self.out / "ncu.csv", plan.read_text(encoding="utf-8"), simulated)
+            found = counters.rows(output, plan.read_text(encoding="utf-8"), simulated)
+            for line in counters.errors(output):
+                self.say(f"{stage.name}: {line}")
         except counters.NoCounters as reason:
             self.say(f"{stage.name}: left out: {reason} {error}".rstrip())
             return STOPPED if returned == STOPPED else DONE

@@ -26,7 +26,11 @@ def text(row):
 
 
 def add(file, new):
+    """Adds rows. After a last line that was cut off they begin a new one."""
+    cut_off = file.exists() and file.stat().st_size > 0 and not file.read_bytes().endswith(b"\n")
     with file.open("a", encoding="utf-8") as to:
+        if cut_off:
+            to.write("\n")
         for row in new:
             to.write(text(row))
 

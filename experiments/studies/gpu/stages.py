@@ -51,7 +51,7 @@ STAGES = [
            Plan(suite("roller-tensorcore", "--dtype", "f8e4m3", *COLD), needs="wgmma.f8e4m3"),
            Plan(suite("transformer_layer", *COLD, *LIBRARIES)),
            *(Plan(suite(name, *COLD, *LIBRARIES))
-             for name in ("fused", "roller", "roller-scaleout", "roller-irregular", "examples"))]),
+             for name in ("fused", "roller", "roller-scaleout", "roller-irregular"))]),
     Stage("torch", "PyTorch's attention, normalizations and products", 0.07, tool="torch"),
     Stage("rank", "ten programs of each of twenty operators", 0.13,
           [*(Plan(suite("roller-tensorcore", "--dtype", dtype, "--top", "10", *COLD)) for dtype in ("f16", "bf16")),
@@ -65,8 +65,9 @@ STAGES = [
 ]
 STAGE_NAMES = [stage.name for stage in STAGES]
 
-# Operators that PyTorch has a call for: the call and the axes whose sizes it takes, by suite and id.
+# Operators that PyTorch has a call for: the call and the axes whose sizes it takes, by suite and id, or kind.
 TORCH = {
+    "roller": {"kind elementwise": ("relu", "i"), "kind reduction": ("row_sum", "i j")},
     "fused": {
         **{f"softmax_{n}": ("softmax", "i j") for n in ("1", "98k", "1m")},
         **{f"layernorm_{n}": ("layernorm", "i j") for n in ("1", "8k", "1m")},

@@ -9,8 +9,8 @@
 
 namespace tilescope::lower {
 
-// The instruction, executed by so many lanes together; operands that stay in the scratchpad have no maps. The fragments
-// of `c` are known.
+// The instruction as `lanes` lanes execute it together. Operands that are read from the scratchpad have no maps. `c` has
+// fragments.
 MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes);
 
 }  // namespace tilescope::lower

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/registers.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {

@@ -217,6 +217,7 @@ int cuEventRecord(void* event, void*) {
   *static_cast<float*>(event) = ticks_ms;
   return called("cuEventRecord");
 }
+int cuEventSynchronize(void*) { return called("cuEventSynchronize"); }
 int cuEventElapsedTime(float* ms, void* from, void* to) {
   *ms = *static_cast<float*>(to) - *static_cast<float*>(from);
   return broken;

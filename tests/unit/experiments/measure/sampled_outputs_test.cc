@@ -199,5 +199,12 @@ TEST(Baselines, SumIntegersIn32Bits) {
               testing::HasSubstr("array C i32 2048 output"));
 }
 
+TEST(SampledOutputs, AreLooseWhereZerosWouldNearlyPass) {
+  EXPECT_FALSE((SampledOutput{0, {0, 1}, {-4, 1}, 1}).is_loose());
+  EXPECT_TRUE((SampledOutput{0, {0, 1}, {-4, 1}, 1.1}).is_loose());
+  EXPECT_TRUE((SampledOutput{0, {0}, {0}, 1}).is_loose());
+  EXPECT_FALSE((SampledOutput{0, {0}, {0}, 0}).is_loose());
+}
+
 }  // namespace
 }  // namespace tilescope::tests
