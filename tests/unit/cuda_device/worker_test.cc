@@ -2,16 +2,13 @@
 // The program that runs plans, on a driver without a GPU (tests/support/fake_driver): what it asks of the device and in
 // which order, which wrong outputs it finds, what a kernel that fails or hangs costs, and how it goes on.
 
+#include "tests/unit/cuda_device/worker.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
-#include <sstream>
 
 #include <gmock/gmock.h>
-
-#include "backends/cuda/device/elements.h"
-#include "backends/cuda/process.h"
-#include "tests/support/paths.h"
 
 namespace tilescope::tests {
 namespace {
@@ -24,54 +21,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) out.push_back(line);
-  return out;
-}
-
-std::vector<std::string> those_of(const std::vector<std::string>& calls, const std::string& library) {
-  std::vector<std::string> out;
-  for (const std::string& c : calls)
-    if (c.starts_with(library)) out.push_back(c);
-  return out;
-}
-
-class Worker : public testing::Test {
- protected:
-  Worker() {
-    cuda::write_file(folder_.file("m.cubin"), "copy copy_but_last copy_wrong fails hangs crashes nothing");
-    cuda::write_file(folder_.file("helpers.cubin"), "tilescope_read tilescope_fill tilescope_differ");
-  }
-
-  // A task that copies A to C by the kernel, and expects it.
-  static std::string task(const std::string& id, const std::string& kernel, const std::string& more = "") {
-    std::string out = "task " + id + "\nmodule m.cubin\narray A f32 64 input 7\narray C f32 64 output\nlaunch " +
-                      kernel + " 2 32 0 C A\ncheck C 0\n";
-    for (const int i : {0, 1, 40})
-      out += "expect " + std::to_string(i) + " " + std::to_string(cuda::device::whole_input(7, i) / 4.0) + "\n";
-    return out + more;
-  }
-
-  cuda::Finished run(const std::string& tasks, const std::vector<std::string>& settings = {},
-                     const std::vector<std::string>& options = {}) {
-    cuda::write_file(folder_.file("plan"), "tilescope plan 1\nhelpers helpers.cubin\nnote chip fake\n" + tasks);
-    std::vector<std::string> words = {"env", "TILESCOPE_CUDA_PATH=" + fake_driver_path().string(),
-                                      "FAKE_DRIVER_LOG=" + folder_.file("log")};
-    words.insert(words.end(), settings.begin(), settings.end());
-    words.insert(words.end(), {gpu_worker_path().string(), folder_.file("plan"), "--rows", folder_.file("rows")});
-    words.insert(words.end(), options.begin(), options.end());
-    std::filesystem::remove(folder_.file("log"));
-    return cuda::run_program(words);
-  }
-
-  std::vector<std::string> rows() const { return lines_of(cuda::file_bytes(folder_.file("rows"))); }
-  std::vector<std::string> calls() const { return lines_of(cuda::file_bytes(folder_.file("log"))); }
-
-  cuda::TemporaryFolder folder_;
-};
 
 TEST_F(Worker, AsksTheDeviceInOrder) {
   const cuda::Finished done = run(task("x", "copy", "time cold 1 2 1\n"));
@@ -240,60 +189,6 @@ TEST_F(Worker, TriesAgainWhatFailed) {
   EXPECT_THAT(rows()[4], HasSubstr(R"({"id":"a",)"));
   EXPECT_THAT(rows()[5], HasSubstr(R"({"id":"c",)"));
   EXPECT_THAT(run(tasks, {}, {"--check"}).output, HasSubstr("3 tasks, 2 left, about 0.1 s\n"));
-}
-
-// A graph is recorded once and launched as one, in every repeat and before them.
-TEST_F(Worker, RunsLaunchesInLoopsAndGraphs) {
-  ASSERT_TRUE(run(task("a", "copy", "time warm 0 2 1\nloop 3 stream\n")).ok());
-  std::vector<std::string> all = calls();
-  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2 + 4 * 3) << "values; a trial, ahead, two repeats";
-  ASSERT_TRUE(run(task("b", "copy", "time warm 0 2 1\nloop 3 graph\n")).ok());
-  all = calls();
-  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2) << "values";
-  EXPECT_EQ(std::count(all.begin(), all.end(), "record copy"), 3);
-  EXPECT_EQ(std::count(all.begin(), all.end(), "cuGraphLaunch 3"), 4);
-  ASSERT_THAT(rows(), SizeIs(2));
-  // Events are a hundredth of a millisecond apart: a third of it is one run's.
-  for (const std::string& row : rows()) EXPECT_THAT(row, testing::ContainsRegex(R"("measured_us":3\.[3-9])"));
-}
-
-TEST_F(Worker, ReadsPowerWhileTheDeviceWorksAndWhileItRests) {
-  ASSERT_TRUE(run(task("a", "copy", "energy 0.3\n") + "task idle\nenergy 0.3\n", {"FAKE_DRIVER_LAUNCH_MS=1"}).ok());
-  ASSERT_THAT(rows(), SizeIs(2));
-  // 400 W, of moves of the counter that are seen up to a batch of runs late.
-  const auto number = [&](std::size_t row, const std::string& key) {
-    return std::stod(rows()[row].substr(rows()[row].find("\"" + key + "\":") + key.size() + 3));
-  };
-  for (const std::size_t row : {0, 1}) EXPECT_NEAR(number(row, "power_w"), 400, 120);
-  EXPECT_NEAR(number(0, "run_mj"), number(0, "power_w") * number(0, "loop_us") / 1e3, 1e-3);
-  EXPECT_GT(number(0, "loop_us"), 1000) << "a launch takes a millisecond";
-  EXPECT_THAT(rows()[0], HasSubstr(R"("temperature_c":34)"));
-  EXPECT_THAT(rows()[1], Not(HasSubstr("run_mj")));
-  ASSERT_TRUE(run("task idle\nenergy 0.2\n", {"FAKE_DRIVER_ENERGY=0"}).ok());
-  EXPECT_THAT(rows()[2], HasSubstr("the device's energy did not move twice within 0.2 s"));
-}
-
-TEST_F(Worker, RunsEveryLaunchOnceForAProfiler) {
-  const cuda::Finished done = run(task("a", "copy", "time cold 3 50 1\n") + task("b", "copy_wrong"), {}, {"--once"});
-  ASSERT_TRUE(done.ok()) << done.output;
-  const std::string fill = "launch tilescope_fill";
-  EXPECT_THAT(those_of(calls(), "launch"), ElementsAre(fill, "launch copy", fill, "launch copy_wrong"));
-  EXPECT_THAT(rows(), IsEmpty());
-  const cuda::Finished failed = run(task("a", "copy") + task("b", "fails"), {}, {"--once"});
-  EXPECT_EQ(failed.status, 1);
-  EXPECT_THAT(failed.output, HasSubstr("b: cuCtxSynchronize: an illegal memory access"));
-}
-
-TEST_F(Worker, TakesItsLimitFromTheCaller) {
-  ASSERT_TRUE(run("limit 100\n" + task("a", "hangs"), {}, {"--limit", "0.5"}).ok());
-  EXPECT_THAT(rows()[0], HasSubstr(R"("error":"no answer within 0.5 s")"));
-  EXPECT_EQ(run(task("a", "copy"), {}, {"--limit", "0"}).status, 2);
-}
-
-TEST_F(Worker, ShowsWhatTheBoardReports) {
-  const cuda::Finished done = run(task("a", "copy"));
-  EXPECT_THAT(done.output, HasSubstr(R"("power_limit_w":700,"power_w":71.5,"max_core_mhz":1980,"max_memory_mhz":2619,)"
-                                     R"("temperature_c":34,"utilization_percent":0,"compute_processes":1,"ecc":"on")"));
 }
 
 // Programs of one operator share their inputs; after a wrong one no later program relies on them.
