@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/cli/run_cli.h"
+#include "tests/support/cubin.h"
 #include "tests/support/environment.h"
 
 namespace tilescope::tests {
@@ -199,6 +200,21 @@ TEST_F(Measure, MeasuresCurvesThatCalibrateReads) {
   // Every launch of this driver takes longer than the one before.
   EXPECT_THAT(lines[1], testing::MatchesRegex(
                             "h200,latency,64,cycles,[0-9.]+,Fake 1,tilescope measure: Fake 1 with driver 580.1; 2.*Z"));
+}
+
+// Four chains in a body that is unrolled eight times: a compiler may find that nothing tells chains apart.
+TEST_F(Measure, KeepsEveryChainOfMatrixInstructions) {
+  constexpr std::uint64_t kHmma = 0x23c;
+  ASSERT_EQ(run({"measure", "--arch", "h200", "--microbench", "mma_f16:4", "--dry-run", "--plan", "plan"}).status, 0);
+  int kernels = 0;
+  for (const std::string& line : split(text_of_file(path("plan/plan.txt")))) {
+    if (!line.starts_with("module ")) continue;
+    const std::string cubin = text_of_file(path("plan/" + line.substr(7)));
+    if (cubin.find("microbenchmark") == std::string::npos) continue;
+    EXPECT_EQ(CubinReader(cubin).instructions("microbenchmark", kHmma), 4 * 8);
+    ++kernels;
+  }
+  EXPECT_EQ(kernels, 2);
 }
 
 TEST_F(Measure, RefusesBeforeAnythingIsCompiled) {

@@ -9,9 +9,9 @@
 
 #include "backends/cuda/emit.h"
 #include "backends/cuda/process.h"
+#include "tests/support/cubin.h"
 #include "tests/support/environment.h"
 #include "tests/support/lowered.h"
-#include "tests/unit/backends_cuda/cubin.h"
 #include "tests/unit/backends_cuda/samples.h"
 
 namespace tilescope::tests {

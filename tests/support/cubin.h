@@ -29,6 +29,16 @@ class CubinReader {
   std::map<std::string, std::uint32_t> registers() const { return attribute(0x2f); }
   std::map<std::string, std::uint32_t> frame_bytes() const { return attribute(0x11); }
 
+  // How often a function has the instruction: since sm_70 one is of 16 bytes, its lowest 12 bits the operation.
+  int instructions(const std::string& function, std::uint64_t operation) const {
+    constexpr std::size_t kBytes = 16, kOperation = 0xfff;
+    const Elf64_Shdr& text = section(".text." + function);
+    int n = 0;
+    for (std::size_t i = text.sh_offset; i < text.sh_offset + text.sh_size; i += kBytes)
+      n += (at<std::uint64_t>(i) & kOperation) == operation;
+    return n;
+  }
+
  private:
   template <class T>
   T at(std::size_t offset) const {
