@@ -37,8 +37,9 @@ struct Prepared {
 // Makes tasks of programs; any number of threads may use one.
 class Planner {
  public:
-  Planner(const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler, const MeasureOptions& options)
-      : arch_(a), compiler_(compiler), options_(options), estimate_(targets::target_of(a).estimate(a)) {}
+  // `small`: operators are scaled down.
+  Planner(const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler, const MeasureOptions& options, bool small)
+      : arch_(a), compiler_(compiler), options_(options), small_(small), estimate_(targets::target_of(a).estimate(a)) {}
 
   Prepared prepare(const GivenProgram& given) const {
     Prepared out;
@@ -59,6 +60,7 @@ class Planner {
     task.id = given.id;
     if (!given.kind.empty()) task.notes.emplace_back("kind", given.kind);
     task.notes.emplace_back("dtype", dtype_of(*given.program));
+    if (small_) task.notes.emplace_back("scale", "small");
     task.notes.emplace_back("program", program_hash(*given.program, arch_));
     task.notes.emplace_back("registers", fmt::format("{}", out.row.usage->registers()));
     task.notes.emplace_back("spill_bytes", fmt::format("{}", out.row.usage->spill_bytes()));
@@ -89,6 +91,7 @@ class Planner {
         task.id = given.id;
         if (!given.kind.empty()) task.notes.emplace_back("kind", given.kind);
         task.notes.emplace_back("dtype", dtype_of(*given.program));
+        if (small_) task.notes.emplace_back("scale", "small");
         task.notes.emplace_back("baseline", std::string(name_of(b)));
         task.lines = *lines + timing();
       }
@@ -97,6 +100,7 @@ class Planner {
   const arch::ArchSpec& arch_;
   const cuda::DeviceCompiler& compiler_;
   const MeasureOptions& options_;
+  bool small_;
   targets::Estimator estimate_;
 };
 
@@ -180,7 +184,7 @@ std::optional<Measurement> measure(const ProgramSource& source, const arch::Arch
     tasks.push_back(std::move(task));
     row_of_task.push_back(out.rows.size() - 1);
   };
-  for (Prepared& p : prepare_all(*given, Planner(a, compiler, options), options.jobs, progress)) {
+  for (Prepared& p : prepare_all(*given, Planner(a, compiler, options, source.workload.small), options.jobs, progress)) {
     out.rows.push_back(p.row);
     if (p.task) add_task(*p.task);
     for (PlanTask& baseline : p.baselines) {

@@ -42,7 +42,7 @@ MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string
   MeasuredTimes out;
   for (const auto& [key, row] : rows) {
     const auto us = number_in(row, "measured_us");
-    if (!us || text_in(row, "chip") != chip || text_in(row, "l2") == "warm") continue;
+    if (!us || text_in(row, "chip") != chip || text_in(row, "l2") == "warm" || !text_in(row, "scale").empty()) continue;
     const std::string baseline = text_in(row, "baseline"), program = text_in(row, "program");
     if (baseline.empty()) {
       if (!program.empty()) out.programs[program] = {*us, number_in(row, "core_mhz")};  // a point of a curve has none

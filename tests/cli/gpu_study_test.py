@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -299,6 +300,21 @@ class FromPrograms(unittest.TestCase):
         manifest = json.loads((self.bundle / "manifest.json").read_text())
         self.assertEqual(set(manifest["expected"][CHIP]), set(stages.STAGE_NAMES))
         self.assertLess(manifest["bytes"], 40 << 20)
+
+    def test_values_are_those_of_matrix_instructions(self):
+        with zipfile.ZipFile(self.bundle / "bundle.zip") as packed:
+            plan = packed.read(f"{CHIP}/values.txt").decode()
+            by_instruction = {}
+            for task in bundles.PlanText(plan).with_command():
+                if name := re.search(r"--mma (\w+\.\w+)", task):
+                    by_instruction.setdefault(name[1], []).append(task)
+            self.assertEqual(set(by_instruction), {f"{unit}.{dtype}" for unit in ("wgmma", "mma")
+                                                   for dtype in stages.MATRIX_DTYPES})
+            maps = re.compile(r"(?m)^launch .* \w+:(0|32|64|128):")
+            self.assertTrue(any(maps.search(task) for task in by_instruction["wgmma.f16"]), "no kernel loads by TMA")
+            modules = {name: set(re.findall(r"(?m)^module (\S+)", "".join(tasks)))
+                       for name, tasks in by_instruction.items()}
+            self.assertFalse(modules["wgmma.f16"] & modules["mma.f16"], "the instruction changes nothing")
 
     def test_a_dry_run_compiles_the_launcher_and_refuses_what_does_not_fit(self):
         done = run("measure", "--dry-run", "--bundle", self.bundle)

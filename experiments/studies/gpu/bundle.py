@@ -136,7 +136,7 @@ class Maker:
         if count and "--suite" in words:
             at = words.index("--suite") + 1
             words[at] = self.drawn(words[at], count, folder)
-        if self.quick and "--suite" in words and "--scale" not in words:
+        if self.quick and "--suite" in words and "--scale" not in words and not plan.is_small:
             words += ["--scale", "small"]
         if self.quick and words[0] == "--microbench":
             words[1:1] = ["latency:64", "dispatch:256"]

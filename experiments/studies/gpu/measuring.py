@@ -19,6 +19,7 @@ import counters
 import rows as rows_of
 import stages
 import tables
+import torch_rows
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -61,6 +62,8 @@ def build_worker(folder):
 
 
 def worker_of(options, folder):
+    if options.worker and not options.worker.exists():
+        raise CannotMeasure(f"{options.worker} is not there")
     return options.worker or build_worker(folder)
 
 
@@ -73,7 +76,9 @@ def expected(bundle, options, measured=None):
         worker = worker_of(options, folder)
         if not options.worker:
             print(f"the launcher was compiled in {time.monotonic() - began:.0f} s", flush=True)
-        done = [word for file in (rows_of.device_files(measured) if measured else []) for word in ("--done", file)]
+        files = rows_of.device_files(measured) if measured else []
+        done = [word for file in files for word in ("--done", file)]
+        known = {key for file in files for key, row in rows_of.read(file).items() if "error" not in row}
         for chip in bundle.chips():
             plans = folder / chip
             plans.mkdir()
@@ -81,8 +86,9 @@ def expected(bundle, options, measured=None):
             out[chip] = {}
             for stage in stages.STAGES:
                 if stage.tool == "torch":
-                    tasks = len(json.loads((plans / "torch.json").read_text()))
-                    out[chip][stage.name] = {"tasks": tasks, "left": tasks, "seconds": 10 + 0.4 * tasks}
+                    operators = json.loads((plans / "torch.json").read_text())
+                    left = sum(torch_rows.key(operator) not in known for operator in operators)
+                    out[chip][stage.name] = {"tasks": len(operators), "left": left, "seconds": 10 + 0.4 * left}
                     continue
                 checked = subprocess.run([worker, plans / f"{stage.name}.txt", "--check", *done],
                                          stdout=subprocess.PIPE, text=True)
@@ -91,7 +97,9 @@ def expected(bundle, options, measured=None):
                     raise CannotMeasure(f"{chip} {stage.name}: the launcher cannot read the plan")
                 seconds = float(found[3])
                 if stage.tool == "ncu":
-                    seconds += counters.EXPECTED_SECONDS
+                    operators = {operator for operator, _ in bundles.launches((plans / f"{stage.name}.txt").read_text())}
+                    found = [None, len(operators), sum(counters.key(operator) not in known for operator in operators)]
+                    seconds = counters.EXPECTED_SECONDS if found[2] else 0.0
                 out[chip][stage.name] = {"tasks": int(found[1]), "left": int(found[2]), "seconds": round(seconds, 1)}
     return out
 
@@ -132,11 +140,11 @@ def other_users(device):
 class Session:
     """One run of `measure`: its time, its files and the outcome of each stage."""
 
-    def __init__(self, bundle, options, measured):
+    def __init__(self, bundle, options, out, measured):
         self.began = time.monotonic()
         self.total = 60 * options.minutes - TABLE_SECONDS
         self.options, self.bundle, self.measured = options, bundle, measured
-        self.out = options.out or measured
+        self.out = out
         self.left_over = []  # stages with tasks that were not reached
         self.first_row = None
         self.log = None
@@ -177,10 +185,10 @@ class Session:
         for stage in [] if self.broken else list(self.left_over):
             if self.left() > 1 and self.run_stage(stage, self.left()) != STOPPED:
                 self.left_over.remove(stage)
-        new = [row for row in rows_of.read(self.rows).values() if row["key"] not in self.before]
-        if self.broken or not self.left_over and any("error" in row for row in new):
-            return FAILED
-        return STOPPED if self.left_over else DONE
+        if self.left_over and not self.broken:
+            return STOPPED
+        known = {**self.before, **rows_of.read(self.rows)}
+        return FAILED if self.broken or any("error" in row for row in known.values()) else DONE
 
     def run_stage(self, stage, seconds):
         began = time.monotonic()
@@ -298,8 +306,8 @@ def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def measure(bundle, options, measured):
-    session = Session(bundle, options, measured)
+def measure(bundle, options, out, measured):
+    session = Session(bundle, options, out, measured)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         worker = worker_of(options, folder)

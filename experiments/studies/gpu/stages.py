@@ -7,6 +7,7 @@ DEFAULT_CHIPS = ("h100_sxm", "h100_pcie", "h200")
 
 SUITES = "experiments/studies/gpu/"
 COLD = ("--cold", "--seconds", "0.15", "--repeats", "30", "--samples", "64")
+SAMPLED = ("--repeats", "0", "--samples", "512", "--top", "4")
 SMALL = ("--scale", "small", "--repeats", "0", "--samples", "512")
 LIBRARIES = ("--baseline", "cublas", "--baseline", "cudnn", "--baseline", "copy")
 NO_TMA = ("--set", "core.tma.max_dims=1")  # no tensor of a product has so few dimensions: threads copy
@@ -19,6 +20,7 @@ class Plan:
     arguments: tuple
     draw: int = 0
     needs: str = ""  # an instruction that the chip must have; the plan is left out where it has none
+    is_small: bool = False  # its operators are small without scaling, which `quick` otherwise asks for
 
 
 @dataclass
@@ -37,9 +39,9 @@ def suite(name, *more):
 STAGES = [
     Stage("facts", "launches, copy, triad and a product of 8192^3", 0.05,
           [Plan(suite(SUITES + "facts.yaml", *COLD, "--baseline", "copy", "--baseline", "cublas"))]),
-    Stage("values", "values of all suites, scaled down", 0.22,
-          [*(Plan(suite("roller-tensorcore", "--dtype", dtype, "--mma", f"{unit}.{dtype}", *how, *SMALL, "--top", "4"),
-                  needs=f"{unit}.{dtype}")
+    Stage("values", "values of each kind of kernel, and of suites scaled down", 0.22,
+          [*(Plan(suite(SUITES + "values.yaml", "--dtype", dtype, "--mma", f"{unit}.{dtype}", *how, *SAMPLED),
+                  needs=f"{unit}.{dtype}", is_small=True)
              for dtype in MATRIX_DTYPES for unit, how in (("wgmma", ()), ("wgmma", NO_TMA), ("mma", ()))),
            *(Plan(suite("fused", *dtype, *SMALL, "--top", "2")) for dtype in ((), ("--dtype", "f16"))),
            Plan(suite("transformer_layer", *SMALL, "--top", "3")),

@@ -70,7 +70,8 @@ def values_of(rows):
 
 
 def timed_cold(rows):
-    return [row for row in rows if "measured_us" in row and row.get("l2") == "cold" and "curve" not in row]
+    return [row for row in rows if row.get("measured_us", 0) > 0 and row.get("l2") == "cold" and "curve" not in row
+            and "scale" not in row]
 
 
 def best_libraries(rows):
@@ -239,11 +240,14 @@ def short(file, say):
     print_table(say, "wrong or failed", ("id", "dtype", "program", "why"), wrong_rows(rows)[:20])
 
 
-def compare(file, chip, options, say):
+def compare(file, rows, chip, options, say):
     """`tilescope compare` of each suite that was timed: predicted, simulated, measured, library."""
     times = next(stage for stage in stages.STAGES if stage.name == "times")
+    timed = {row.get("command", "").split(" --suite ")[-1].split(" ")[0] for row in timed_cold(rows)}
     for plan in times.plans:
         words = plan.arguments
+        if words[1] not in timed:
+            continue
         asked = [word for at, word in enumerate(words) if word in ("--suite", "--dtype")
                  or at and words[at - 1] in ("--suite", "--dtype")]
         say("")
@@ -294,5 +298,5 @@ def show(file, options, say):
     print_table(say, "wrong or failed", ("id", "dtype", "program", "why"), wrong_rows(rows))
     chips = {row["chip"] for row in rows if "chip" in row}
     for chip in sorted(chips):
-        compare(file, chip, options, say)
+        compare(file, rows, chip, options, say)
     return 1 if any(row.get("values") == "wrong" for row in rows) else 0

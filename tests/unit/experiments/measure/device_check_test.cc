@@ -88,6 +88,7 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
 {"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"}
 {"key":"0","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
 {"key":"9","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
+{"key":"c","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","scale":"small","measured_us":1}
 {"key":"a","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","l2":"warm","measured_us":1}
 {"key":"b","id":"read 1 longer","chip":"h200","curve":"read","l2":"cold","measured_us":1})"},
       diags);
