@@ -184,7 +184,8 @@ std::optional<Measurement> measure(const ProgramSource& source, const arch::Arch
     tasks.push_back(std::move(task));
     row_of_task.push_back(out.rows.size() - 1);
   };
-  for (Prepared& p : prepare_all(*given, Planner(a, compiler, options, source.workload.small), options.jobs, progress)) {
+  for (Prepared& p :
+       prepare_all(*given, Planner(a, compiler, options, source.workload.small), options.jobs, progress)) {
     out.rows.push_back(p.row);
     if (p.task) add_task(*p.task);
     for (PlanTask& baseline : p.baselines) {
