@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/parse_number.h"
 #include "cli/command.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
@@ -41,6 +42,17 @@ std::string command_line() {
   while (std::getline(in, word, '\0'))
     out += word.find_first_of(" *[];") == std::string::npos ? " " + word : fmt::format(" '{}'", word);
   return out;
+}
+
+// What a plan's line may say (backends/cuda/device/plan.h).
+CLI::Validator seconds() {
+  return {[](const std::string& text) {
+            const auto value = base::parse_real(text);
+            return value && *value >= 1e-3 && *value <= 1e5
+                       ? std::string()
+                       : fmt::format("expected 0.001 to 100000 seconds, got '{}'", text);
+          },
+          "SECONDS"};
 }
 
 std::string name_of(const MeasuredRow& r) {
@@ -184,12 +196,12 @@ void add_measure(CLI::App& app, int& status) {
   command
       ->add_option("--seconds", o->measure.timing.seconds,
                    "Seconds after which no further repeat of a program is begun")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds())
       ->capture_default_str();
   command
       ->add_option("--energy", o->measure.timing.energy_seconds,
                    "Also run every program for so many seconds while the device's energy is read")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds())
       ->excludes(curves);
   command->add_option("--samples", o->measure.samples, "Elements of each output that are compared with plain loops")
       ->check(whole_number(2, 1'000'000))

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -41,6 +42,14 @@ def measure(bundle, out, *more, preexec=None, **environment):
     settings = {"TILESCOPE_CUDA_PATH": str(BUILD / "tests/fake_driver"), "FAKE_DRIVER_NAME": DEVICE,
                 "FAKE_DRIVER_MEMORY": str(64 << 30), "PATH": "/usr/bin:/bin", **environment}
     return run("measure", "--bundle", bundle, "--out", out, "--worker", WORKER, *more, preexec=preexec, **settings)
+
+
+def text_of(file):
+    """What a file of /proc holds; nothing where its process has ended."""
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def rows_in(folder):
@@ -257,6 +266,47 @@ class OnFakeDriver(unittest.TestCase):
         self.assertEqual(older.returncode, 2)
         self.assertIn("was made by other code than this tree's", older.stderr)
 
+    def test_a_stage_that_cannot_run_is_named_and_is_a_failure(self):
+        done = measure(self.bundle(values="task x\nno_such_word\n", times=task("timed", "copy")), self.out)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("could not run: values", done.stdout)
+        self.assertIn("timed", {row["id"] for row in rows_in(self.out)}, "the next stages run")
+
+    def test_a_damaged_bundle_is_named(self):
+        bundle = self.bundle(values=task("right", "copy"))
+        whole = (bundle / "bundle.zip").read_bytes()
+        (bundle / "bundle.zip").write_bytes(whole[:-100])
+        done = measure(bundle, self.out)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "bundle.zip is damaged: .*; copy it again")
+        (bundle / "manifest.json").write_text("[1]")
+        self.assertIn("holds no bundle", measure(bundle, self.out).stderr)
+        for odd in ("0", "-1", "nan", "inf"):
+            self.assertEqual(measure(bundle, self.out, "--minutes", odd).returncode, 2)
+
+    def test_programs_end_when_the_study_is_ended(self):
+        bundle = self.bundle(values=task("right", "copy") + task("hangs", "hangs"))
+        environment = {**os.environ, "TILESCOPE_CUDA_PATH": str(BUILD / "tests/fake_driver"), "FAKE_DRIVER_NAME": DEVICE}
+        for ending in (signal.SIGTERM, signal.SIGKILL):
+            out = self.folder / ending.name
+            study = subprocess.Popen([sys.executable, STUDY / "run", "measure", "--bundle", bundle, "--out", out,
+                                      "--worker", WORKER, "--limit", "30"], stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True, env=environment)
+            for line in study.stdout:
+                if "the first row came" in line:
+                    break
+            study.send_signal(ending)
+            _, errors = study.communicate(timeout=20)
+            if ending == signal.SIGTERM:
+                self.assertEqual((study.returncode, errors), (130, "interrupted; rows that were taken stay\n"))
+            self.assertEqual([row["id"] for row in rows_in(out)], ["device", "right"])
+            for _ in range(50):
+                left = [file for file in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(out) in text_of(file)]
+                if not left:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(left, [])
+
     def test_names_a_full_disk_and_keeps_the_rows_before_it(self):
         # Two plans, neither of which is as long as the rows of both.
         bundle = self.bundle(**{stage: "".join(task(f"{stage}{i}", "copy") for i in range(60))
@@ -362,6 +412,23 @@ class Boards(unittest.TestCase):
             self.assertEqual(boards.short(json.loads(shown.stdout)["board"]), board)
 
 
+class Rows(unittest.TestCase):
+    def test_are_kept_by_the_device_that_they_name_and_cut_off_ones_are_dropped(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            brought, kept = folder / "any.jsonl", folder / "kept"
+            kept.mkdir()
+            (kept / "nvidia-h200.jsonl").write_text('{"key":"a","id":"a","device":"NVIDIA H200","error":"x"}\n{"key":"b')
+            brought.write_text('{"key":"a","id":"a","device":"NVIDIA H200"}\n[1]\n{"key":["c"]}\n'
+                               '{"key":"d","id":"d","device":"NVIDIA A100-SXM4-40GB"}\n')
+            self.assertEqual(rows_of.keep(brought, kept),
+                             [("nvidia-h200.jsonl", 1, 1), ("nvidia-a100-sxm4-40gb.jsonl", 1, 1)])
+            lines = (kept / "nvidia-h200.jsonl").read_text().splitlines()
+            self.assertEqual([json.loads(line)["key"] for line in lines], ["a", "a"])
+            with self.assertRaises(ValueError):
+                rows_of.add(brought, [{"key": "n", "id": "n", "measured_us": float("nan")}])
+
+
 class Tables(unittest.TestCase):
     """Figures of rows, by hand."""
 
@@ -389,6 +456,7 @@ class Tables(unittest.TestCase):
         def part(which, time, unit, **more):
             return {"key": which, "id": "c", "curve": "c", "x": 4, "part": which, "measured_us": time, "unit": unit,
                     "amount": 100, **more}
+        self.assertEqual(tables.curve_points([{**part("shorter", 2, "ns"), "amount": 0}, part("longer", 4, "ns")]), [])
         for unit, value in (("ns", 20), ("GB/s", 0.05), ("cycles", 20), ("ratio", 2)):
             rows = [part("shorter", 2, unit), part("longer", 4, unit, core_mhz=1000)]
             self.assertEqual(tables.curve_points(rows), [("c", 4, value, unit)])

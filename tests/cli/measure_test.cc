@@ -75,7 +75,8 @@ TEST_F(Measure, PlansEnergyBetweenTwoIdleTasks) {
   EXPECT_THAT(plan, testing::ContainsRegex("task idle_before\nnote kind idle\nenergy 1.5\n\ntask op\n"));
   EXPECT_THAT(plan, AllOf(HasSubstr("time warm 3 50 1\nenergy 1.5\n"), HasSubstr("\ntask idle_after\n"),
                           HasSubstr("task launch_gap_graph\nnote kind launch_gap\n"), HasSubstr("\nloop 50 graph\n")));
-  EXPECT_EQ(measured({"--energy", "0"}).status, 2);
+  for (const char* odd : {"0", "1e-5", "1e6", "nan", "soon"})
+    for (const char* option : {"--energy", "--seconds"}) EXPECT_EQ(measured({option, odd}).status, 2) << option << odd;
   EXPECT_EQ(run({"measure", "--arch", "h200", "--microbench", "read", "--energy", "1"}).status, 2);
 }
 

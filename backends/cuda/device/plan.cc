@@ -149,6 +149,8 @@ class Reader {
   }
 
   void take_part(std::string_view verb, Words& words) {
+    if (task().timing && task().timing->loop > 1 && (verb == "copy" || verb == "product" || verb == "convolution"))
+      throw BadLine{"only launches run in a loop"};
     if (verb == "module") {
       const std::string path = path_of(words.rest());
       said_ = hash_of(contents(path), said_);
@@ -170,6 +172,7 @@ class Reader {
     } else if (verb == "expect") {
       expect(words);
     } else if (verb == "time") {
+      if (task().timing) throw BadLine{"a second time"};
       task().timing = timing(words);
     } else if (verb == "loop") {
       loop(words);

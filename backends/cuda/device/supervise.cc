@@ -120,7 +120,7 @@ class Supervisor {
     heard_.clear();
     while (true) {
       pollfd waiting = {from, POLLIN, 0};
-      const int ready = poll(&waiting, 1, static_cast<int>(std::ceil(plan_.limit_seconds * 1000)));
+      const int ready = poll(&waiting, 1, static_cast<int>(std::ceil(limit_seconds() * 1000)));
       if (ready == 0) return false;
       if (ready < 0 && errno == EINTR) continue;
       char text[4096];
@@ -164,7 +164,14 @@ class Supervisor {
     end_task(row.text());
   }
 
-  std::string limit() const { return JsonObject::shortest(plan_.limit_seconds) + " s"; }
+  // The plan's limit, and the seconds for which the task that runs was asked to go on.
+  double limit_seconds() const {
+    double seconds = plan_.limit_seconds;
+    if (!running_) return seconds;
+    const Task& task = plan_.tasks[left_.front()];
+    return seconds + task.energy_seconds + (task.timing ? task.timing->seconds : 0);
+  }
+  std::string limit() const { return JsonObject::shortest(limit_seconds()) + " s"; }
 
   const Plan& plan_;
   Rows& rows_;

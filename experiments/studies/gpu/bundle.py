@@ -9,12 +9,14 @@ gpu_bundle/bundle.zip       CHIP/STAGE.txt (plans, backends/cuda/device/plan.h),
 import functools
 import hashlib
 import json
+import lzma
 import pathlib
 import random
 import re
 import subprocess
 import tempfile
 import zipfile
+import zlib
 
 import stages
 
@@ -38,7 +40,7 @@ class BundleError(Exception):
 def code_files():
     product = sorted(file for folder in CODE_FOLDERS for file in (ROOT / folder).rglob("*")
                      if file.suffix in CODE_SUFFIXES and file.is_file())
-    return [*product, STUDY / "bundle.py", STUDY / "stages.py", *sorted(STUDY.glob("*.yaml"))]
+    return [*product, STUDY / "bundle.py", STUDY / "stages.py", *sorted(STUDY.glob("suites/*.yaml"))]
 
 
 @functools.cache
@@ -245,7 +247,8 @@ class Bundle:
         prepare = "'experiments/studies/gpu/run prepare' makes one, where Tilescope is built"
         try:
             self.manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError):
+            self.manifest["chips"][0]
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
             raise BundleError(f"{self.folder} holds no bundle; {prepare}") from None
         if self.manifest.get("format") != FORMAT or self.manifest.get("code") != code_hash():
             raise BundleError(f"{self.folder} was made by other code than this tree's; {prepare}")
@@ -255,6 +258,12 @@ class Bundle:
 
     def unpack(self, chip, to):
         """The plans of a chip and the code that they name, in one folder."""
+        try:
+            self.unpack_files(chip, to)
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, KeyError, UnicodeDecodeError) as error:
+            raise BundleError(f"{self.folder}/bundle.zip is damaged: {error}; copy it again") from None
+
+    def unpack_files(self, chip, to):
         with zipfile.ZipFile(self.folder / "bundle.zip") as packed:
             cubins = set()
             for name in packed.namelist():

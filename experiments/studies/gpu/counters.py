@@ -3,6 +3,7 @@
 
 import csv
 import io
+import math
 import pathlib
 import shutil
 
@@ -56,26 +57,28 @@ def command(ncu, output, capability, words):
 
 def errors(output):
     """What ncu said of the metrics or the device that it cannot read."""
-    return [line for line in output.read_text(encoding="utf-8").splitlines() if line.startswith("==ERROR==")]
+    return [line for line in output.read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.startswith("==ERROR==")]
 
 
 def kernels(output):
     """What ncu wrote, a dictionary a kernel."""
     try:
-        lines = output.read_text(encoding="utf-8").splitlines()
+        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         raise NoCounters("ncu wrote nothing") from None
     table = list(csv.DictReader(io.StringIO("\n".join(line for line in lines if line.startswith('"')))))
     if not table:
         raise NoCounters("; ".join(errors(output)) or "ncu wrote no table")
     # The first line below the names has the units. Helpers that make inputs are not the plan's.
-    return [k for k in table[1:] if not k["Kernel Name"].startswith("tilescope_")]
+    return [k for k in table[1:] if not (k.get("Kernel Name") or "tilescope_").startswith("tilescope_")]
 
 
 def number(kernel, metric):
     try:
-        return float(kernel[metric].replace(",", ""))
-    except (KeyError, ValueError):
+        value = float(kernel[metric].replace(",", ""))
+        return value if math.isfinite(value) else None
+    except (KeyError, ValueError, AttributeError):
         return None
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """At the GPU: stages in order of worth, each within its share of the time. Rows are kept as they are taken."""
 
+import ctypes
 import datetime
 import json
 import os
@@ -111,7 +112,10 @@ def device_of(worker):
                            env=with_pip_libraries())
     if found.returncode != 0:
         raise CannotMeasure(found.stderr.strip())
-    return json.loads(found.stdout)
+    try:
+        return json.loads(found.stdout)
+    except json.JSONDecodeError:
+        raise CannotMeasure(f"{worker} does not describe the device") from None
 
 
 def chip_of(device, bundle):
@@ -137,6 +141,12 @@ def other_users(device):
 
 # --- stages
 
+def end_with_parent():
+    """In a child: it is killed when this program ends, however that ends."""
+    set_death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+
+
 class Session:
     """One run of `measure`: its time, its files and the outcome of each stage."""
 
@@ -146,6 +156,7 @@ class Session:
         self.options, self.bundle, self.measured = options, bundle, measured
         self.out = out
         self.left_over = []  # stages with tasks that were not reached
+        self.failed = []     # stages that could not run
         self.first_row = None
         self.log = None
         self.broken = ""  # why no further stage can run
@@ -177,8 +188,11 @@ class Session:
         for stage in stages.STAGES:
             budget = min(stage.share * self.total + spare, self.left())
             began = time.monotonic()
-            if self.run_stage(stage, budget) == STOPPED:
+            status = self.run_stage(stage, budget)
+            if status == STOPPED:
                 self.left_over.append(stage)
+            elif status == FAILED:
+                self.failed.append(stage)
             spare = max(0.0, budget - (time.monotonic() - began))
             if self.broken:
                 break
@@ -188,7 +202,8 @@ class Session:
         if self.left_over and not self.broken:
             return STOPPED
         known = {**self.before, **rows_of.read(self.rows)}
-        return FAILED if self.broken or any("error" in row for row in known.values()) else DONE
+        wrong = self.broken or self.failed or any("error" in row for row in known.values())
+        return FAILED if wrong else DONE
 
     def run_stage(self, stage, seconds):
         began = time.monotonic()
@@ -242,7 +257,8 @@ class Session:
     def run_for(self, command, seconds, take_line, environment=None):
         """Status and stderr of a program, which is ended with its children after the seconds, or when time is up."""
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=environment or with_pip_libraries(), start_new_session=True)
+                                   env=environment or with_pip_libraries(), start_new_session=True,
+                                   preexec_fn=end_with_parent)
         seconds = min(seconds, self.left() + GRACE_SECONDS)
         timer = threading.Timer(max(seconds, 0.1), lambda: os.killpg(process.pid, signal.SIGKILL))
         timer.daemon = True
@@ -321,21 +337,23 @@ def measure(bundle, options, out, measured):
         if users:
             session.say(f"warning: another process uses the device: {users}; times and power are not its own alone")
         session.before = {**rows_of.read(measured / session.rows.name), **rows_of.read(session.rows)}
-        device_row = {"id": "device", "key": f"device {device['device']} {now()}", "kind": "device", "chip": chip,
-                      "date": now(), **device, **({"shared_with": users} if users else {})}
-        try:
-            rows_of.add(session.rows, [device_row])
-        except OSError as error:
-            raise CannotMeasure(f"{session.rows}: {error.strerror}") from None
         plans = folder / "plans"
         try:
             plans.mkdir()
             bundle.unpack(chip, plans)
         except OSError as error:
             raise CannotMeasure(f"the bundle cannot be unpacked: {error.strerror}") from None
+        device_row = {"id": "device", "key": f"device {device['device']} {now()}", "kind": "device", "chip": chip,
+                      "date": now(), **device, **({"shared_with": users} if users else {})}
+        try:
+            rows_of.add(session.rows, [device_row])
+        except OSError as error:
+            raise CannotMeasure(f"{session.rows}: {error.strerror}") from None
         status = session.run_all(worker, device, chip, plans)
         if session.left_over:
             session.say("not all reached: " + ", ".join(stage.name for stage in session.left_over))
+        if session.failed:
+            session.say("could not run: " + ", ".join(stage.name for stage in session.failed))
         if session.broken:
             session.say(f"ended early: {session.broken}; rows that were taken stay in {session.rows}")
         tables.short(session.rows, session.say)

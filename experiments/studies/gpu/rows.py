@@ -8,7 +8,7 @@ def parsed(line):
     """The row of a line; None where the line was cut off, or is none."""
     try:
         row = json.loads(line)
-        return row if isinstance(row, dict) and "key" in row else None
+        return row if isinstance(row, dict) and isinstance(row.get("key"), str) and "id" in row else None
     except json.JSONDecodeError:
         return None
 
@@ -17,31 +17,37 @@ def read(file):
     """Rows by their key, in the order in which they came."""
     if not file.exists():
         return {}
-    rows = map(parsed, file.read_text(encoding="utf-8").splitlines())
+    rows = map(parsed, file.read_text(encoding="utf-8", errors="replace").splitlines())
     return {row["key"]: row for row in rows if row is not None}
 
 
 def text(row):
-    return json.dumps(row, separators=(",", ":")) + "\n"
+    return json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def add(file, new):
-    """Adds rows. After a last line that was cut off they begin a new one."""
-    cut_off = file.exists() and file.stat().st_size > 0 and not file.read_bytes().endswith(b"\n")
-    with file.open("a", encoding="utf-8") as to:
-        if cut_off:
-            to.write("\n")
-        for row in new:
-            to.write(text(row))
+    """Adds rows; a last line that was cut off is dropped, as tilescope_gpu does."""
+    with file.open("ab+") as to:
+        to.seek(0)
+        kept = to.read()
+        to.truncate(kept.rfind(b"\n") + 1)
+        to.write("".join(map(text, new)).encode())
 
 
-def keep(file, to):
-    """Adds the rows of a file that another one lacks, or has as failed; how many, and how many there are then."""
-    there = read(to)
-    new = {key: row for key, row in read(file).items()
-           if key not in there or ("error" in there[key] and row != there[key])}
-    add(to, new.values())
-    return len(new), len({**there, **new})
+def keep(file, folder):
+    """Adds the rows of a file to those of their devices: rows that these lack or have as failed. Per device: the file's
+    name, how many were added, how many it has then."""
+    by_device = {}
+    for key, row in read(file).items():
+        by_device.setdefault(file_name(row.get("device", file.stem)), {})[key] = row
+    out = []
+    for name, rows in by_device.items():
+        there = read(folder / name)
+        new = {key: row for key, row in rows.items()
+               if key not in there or ("error" in there[key] and row != there[key])}
+        add(folder / name, new.values())
+        out.append((name, len(new), len({**there, **new})))
+    return out
 
 
 def file_name(device):

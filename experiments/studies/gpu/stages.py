@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 DEFAULT_CHIPS = ("h100_sxm", "h100_pcie", "h200")
 
-SUITES = "experiments/studies/gpu/"
+SUITES = "experiments/studies/gpu/suites/"
 COLD = ("--cold", "--seconds", "0.15", "--repeats", "30", "--samples", "64")
 SAMPLED = ("--repeats", "0", "--samples", "512", "--top", "4")
 SMALL = ("--scale", "small", "--repeats", "0", "--samples", "512")

@@ -99,9 +99,9 @@ def row_of(torch, operator, chip, flush):
         row.update(measured_us=statistics.median(times), low_us=quantile(0.1), high_us=quantile(0.9),
                    spread_ratio=(quantile(0.9) - quantile(0.1)) / statistics.median(times), repeats=len(times),
                    l2="cold")
-    except (RuntimeError, AttributeError) as error:  # out of memory, or a call that this version lacks
+    except Exception as error:  # out of memory, or a call that this version lacks: its own row alone
         row.setdefault("baseline", "torch")
-        row["error"] = str(error).splitlines()[0]
+        row["error"] = (str(error).splitlines() or [type(error).__name__])[0]
     return row
 
 

@@ -2,6 +2,7 @@
 // NVML of the fake device: the core's clock falls from look to look, held down by power; the counter of energy moves
 // every twentieth of a second, as 400 W do.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +43,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
 int nvmlDeviceGetClockInfo(void* handle, int which, unsigned* mhz) {
   if (handle != &device) return 2;
   if (which == 1) tilescope::tests::log_line("clocks");
-  *mhz = which == 1 ? 1980U - 100U * static_cast<unsigned>(looks++) : 3201U;
+  *mhz = which == 1 ? 1980U - 100U * static_cast<unsigned>(std::min(looks++, 5)) : 3201U;
   return 0;
 }
 int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {

@@ -90,6 +90,10 @@ TEST_F(PlanReader, TakesLoopsAndEnergy) {
   EXPECT_TRUE(plan.tasks.at(0).timing->graph);
   EXPECT_EQ(plan.tasks.at(0).energy_seconds, 1.5);
   EXPECT_EQ(plan.tasks.at(1).energy_seconds, 0.5);
+  read("task a\ntime warm 1 2 3\ntime warm 1 2 3\n");
+  EXPECT_THAT(errors_, ElementsAre("line 4: a second time"));
+  read("task a\narray A f32 4 output\ntime warm 1 2 3\nloop 2 graph\ncopy A A\n");
+  EXPECT_THAT(errors_, ElementsAre("line 6: only launches run in a loop"));
   read(
       "task a\nloop 2 graph\ncopy A A\narray A f32 4 output\ncopy A A\ntime warm 1 2 3\nloop 0 stream\n"
       "loop 2 queue\nloop 2 graph\nenergy 0\n");

@@ -18,12 +18,13 @@ using testing::SizeIs;
 TEST_F(Worker, RunsLaunchesInLoopsAndGraphs) {
   ASSERT_TRUE(run(task("a", "copy", "time warm 0 2 1\nloop 3 stream\n")).ok());
   std::vector<std::string> all = calls();
-  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2 + 4 * 3) << "values; a trial, ahead, two repeats";
+  EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2 + 5 * 3)
+      << "values; a trial, then two repeats with one ahead of each";
   ASSERT_TRUE(run(task("b", "copy", "time warm 0 2 1\nloop 3 graph\n")).ok());
   all = calls();
   EXPECT_EQ(std::count(all.begin(), all.end(), "launch copy"), 2) << "values";
   EXPECT_EQ(std::count(all.begin(), all.end(), "record copy"), 3);
-  EXPECT_EQ(std::count(all.begin(), all.end(), "cuGraphLaunch 3"), 4);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuGraphLaunch 3"), 5);
   ASSERT_THAT(rows(), SizeIs(2));
   // Events are a hundredth of a millisecond apart: a third of it is one run's.
   for (const std::string& row : rows()) EXPECT_THAT(row, testing::ContainsRegex(R"("measured_us":3\.[3-9])"));
@@ -60,6 +61,9 @@ TEST_F(Worker, TakesItsLimitFromTheCaller) {
   ASSERT_TRUE(run("limit 100\n" + task("a", "hangs"), {}, {"--limit", "0.5"}).ok());
   EXPECT_THAT(rows()[0], HasSubstr(R"("error":"no answer within 0.5 s")"));
   EXPECT_EQ(run(task("a", "copy"), {}, {"--limit", "0"}).status, 2);
+  // A task that is asked to go on for longer may.
+  ASSERT_TRUE(run("task idle\nenergy 0.6\n", {}, {"--limit", "0.3"}).ok());
+  EXPECT_THAT(rows().back(), HasSubstr("power_w"));
 }
 
 TEST_F(Worker, ShowsWhatTheBoardReports) {
