@@ -9,8 +9,8 @@
 
 namespace tilescope::lower {
 
-// The instruction as `lanes` lanes execute it together. Operands that are read from the scratchpad have no maps. `c` has
-// fragments.
+// The instruction as `lanes` lanes execute it together. It has fragments; operands that are read from the scratchpad
+// have no maps.
 MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes);
 
 }  // namespace tilescope::lower
