@@ -127,7 +127,8 @@ class OnFakeDriver(unittest.TestCase):
         return folder
 
     def test_what_goes_wrong_costs_its_own_row_alone(self):
-        bundle = self.bundle(values=task("right", "copy") + task("wrong", "copy_wrong") + task("hangs", "hangs")
+        wrong = task("wrong", "copy_wrong").replace("module", "remark command measure --mma mma.f16 --set no=1\nmodule")
+        bundle = self.bundle(values=task("right", "copy") + wrong + task("hangs", "hangs")
                              + task("faults", "fails") + task("crashes", "crashes"),
                              times=task("timed", "copy", "time cold 1 2 1\n"))
         done = measure(bundle, self.out, "--limit", "1")
@@ -141,7 +142,7 @@ class OnFakeDriver(unittest.TestCase):
         self.assertGreater(found["timed"]["measured_us"], 0)
         self.assertIn("values: 5 rows, 1 wrong, 3 failed otherwise", done.stdout)
         self.assertIn("values: 2 right, 1 wrong, 3 failed otherwise", done.stdout)
-        self.assertRegex(done.stdout, r"wrong or failed\n.*\nwrong +f32 +0 +C\[0\] is ")
+        self.assertRegex(done.stdout, r"wrong or failed\n.*\nwrong +f32 +0 +mma.f16 no=1 +C\[0\] is ")
         self.assertIn("the first row came after", done.stdout)
         self.assertLessEqual(len(list(self.out.iterdir())), 6)
         self.assertEqual((self.out / "log.txt").read_text(), done.stdout)
