@@ -40,9 +40,10 @@ STAGES = [
     Stage("facts", "launches, copy, triad and a product of 8192^3", 0.05,
           [Plan(suite(SUITES + "facts.yaml", *COLD, "--baseline", "copy", "--baseline", "cublas"))]),
     Stage("values", "values of each kind of kernel, and of suites scaled down", 0.22,
-          [*(Plan(suite(SUITES + "values.yaml", "--dtype", dtype, "--mma", f"{unit}.{dtype}", *how, *SAMPLED),
+          [*(Plan(suite(SUITES + file, "--dtype", dtype, "--mma", f"{unit}.{dtype}", *how, *SAMPLED),
                   needs=f"{unit}.{dtype}", is_small=True)
-             for dtype in MATRIX_DTYPES for unit, how in (("wgmma", ()), ("wgmma", NO_TMA), ("mma", ()))),
+             for file, dtypes in (("values.yaml", MATRIX_DTYPES), ("values_16_bit.yaml", ("f16", "bf16")))
+             for dtype in dtypes for unit, how in (("wgmma", ()), ("wgmma", NO_TMA), ("mma", ()))),
            *(Plan(suite("fused", *dtype, *SMALL, "--top", "2")) for dtype in ((), ("--dtype", "f16"))),
            Plan(suite("transformer_layer", *SMALL, "--top", "3")),
            *(Plan(suite("examples", "--dtype", dtype, *SMALL, "--top", "2")) for dtype in ("f32", "f16", "bf16")),
