@@ -200,7 +200,7 @@ void add_measure(CLI::App& app, int& status) {
       ->capture_default_str();
   command
       ->add_option("--energy", o->measure.timing.energy_seconds,
-                   "Also run every program for so many seconds while the device's energy is read")
+                   "Seconds for which every program also runs in a loop while the device's energy is read")
       ->check(seconds())
       ->excludes(curves);
   command->add_option("--samples", o->measure.samples, "Elements of each output that are compared with plain loops")
