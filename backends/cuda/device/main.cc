@@ -8,7 +8,7 @@
 //         measures what the files lack, prints rows and adds them to the first; begins no task after N seconds, and
 //         gives a task up that says nothing for the limit, in place of the plan's
 //     tilescope_gpu PLAN --check ...
-//         reads the plan, and says how many of its tasks are left and how long they should take
+//         reads the plan, and says how many of its tasks are left and how much work they are
 //     tilescope_gpu PLAN --once
 //         runs the launches of every task once, in this process, and nothing else: for a profiler
 //     tilescope_gpu --device
@@ -67,14 +67,12 @@ int run(const Options& o) {
   Rows rows(o.rows);
   for (const std::string& file : o.done) rows.count_as_done(file);
   if (o.only_check) {
-    std::size_t left = 0;
-    double seconds = 0;
+    TaskAmounts left;
     for (const Task& t : plan.tasks)
-      if (!rows.has(t)) {
-        ++left;
-        seconds += expected_seconds(t);
-      }
-    std::printf("%zu tasks, %zu left, about %.1f s\n", plan.tasks.size(), left, seconds);
+      if (!rows.has(t)) add_amounts(t, left);
+    std::printf("%zu tasks, %lld left: %.0f bytes, %lld samples, %lld library calls, %.3f s of runs\n",
+                plan.tasks.size(), static_cast<long long>(left.tasks), left.bytes, static_cast<long long>(left.samples),
+                static_cast<long long>(left.library_calls), left.seconds);
     return kDone;
   }
   return supervise(plan, rows, o.seconds);

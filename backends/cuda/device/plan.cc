@@ -357,27 +357,19 @@ Plan read_plan(std::string_view text, const std::string& folder, std::vector<std
   return Reader(folder, errors).read(text);
 }
 
-double expected_seconds(const Task& task) {
-  // Arrays are allocated, filled, poisoned and compared at this rate; a module is loaded and a library tries its
-  // algorithms in these times; reading through the device's cache takes so long; a sample is read in so long.
-  constexpr double kBytesPerSecond = 20e9, kModuleSeconds = 0.03, kLibrarySeconds = 0.3, kFlushSeconds = 60e-6,
-                   kSampleSeconds = 15e-6;
-  double seconds = kModuleSeconds;
-  for (const Array& a : task.arrays) seconds += static_cast<double>(a.bytes()) / kBytesPerSecond;
-  for (const Check& c : task.checks) seconds += kSampleSeconds * static_cast<double>(c.expected.size());
-  const int compared = task.checks.empty() ? 0 : 2;  // runs, on two poisons
+void add_amounts(const Task& task, TaskAmounts& to) {
+  ++to.tasks;
+  for (const Array& a : task.arrays) to.bytes += static_cast<double>(a.bytes());
+  for (const Check& c : task.checks) to.samples += static_cast<std::int64_t>(c.expected.size());
+  for (const Step& s : task.steps)
+    to.library_calls += std::holds_alternative<Product>(s) || std::holds_alternative<Convolution>(s) ? 1 : 0;
   double run = 0;
   for (const auto& [key, words] : task.notes)
     if (key == "predicted_us") run = 1e-6 * std::strtod(words.c_str(), nullptr);
-  const auto uses_library = [](const Step& s) {
-    return std::holds_alternative<Product>(s) || std::holds_alternative<Convolution>(s);
-  };
-  if (std::any_of(task.steps.begin(), task.steps.end(), uses_library)) seconds += kLibrarySeconds;
-  if (const auto& t = task.timing) {
-    const double repeat = run * t->loop + (t->cold ? kFlushSeconds : 0);
-    seconds += std::min(t->repeats * repeat, t->seconds) + (t->warm_up + 1) * run * t->loop;
-  }
-  return seconds + compared * run + task.energy_seconds;
+  if (!task.checks.empty()) to.seconds += 2 * run;  // on two poisons
+  if (const auto& t = task.timing)
+    to.seconds += std::min(t->repeats * t->loop * run, t->seconds) + (t->warm_up + 1) * t->loop * run;
+  to.seconds += task.energy_seconds;
 }
 
 std::optional<std::string> bytes_of(const std::string& path) {

@@ -135,10 +135,13 @@ struct Plan {
 // not there. Paths are taken from `folder`.
 Plan read_plan(std::string_view text, const std::string& folder, std::vector<std::string>& errors);
 
-// How long a task takes, in seconds: to make its inputs, compare its values, time it as often as it asks, and read its
-// energy. A program takes what its remark `predicted_us` says. For plans that have to fit a given time; docs/measure.md
-// has the assumptions about the host.
-double expected_seconds(const Task& task);
+// The work of tasks, by which their time on a host can be estimated.
+struct TaskAmounts {
+  std::int64_t tasks = 0, samples = 0, library_calls = 0;
+  double bytes = 0;    // of arrays
+  double seconds = 0;  // of runs, by the remark `predicted_us`, and of energy loops
+};
+void add_amounts(const Task& task, TaskAmounts& to);
 
 // The bytes of a file, or nothing.
 std::optional<std::string> bytes_of(const std::string& path);

@@ -93,10 +93,11 @@ def expected(bundle, options, measured=None):
                     continue
                 checked = subprocess.run([worker, plans / f"{stage.name}.txt", "--check", *done],
                                          stdout=subprocess.PIPE, text=True)
-                found = re.fullmatch(r"(\d+) tasks, (\d+) left, about ([0-9.]+) s\n", checked.stdout)
+                found = re.fullmatch(r"(\d+) tasks, (\d+) left: (\d+) bytes, (\d+) samples, (\d+) library calls, "
+                                     r"([0-9.]+) s of runs\n", checked.stdout)
                 if not found:
                     raise CannotMeasure(f"{chip} {stage.name}: the launcher cannot read the plan")
-                seconds = float(found[3])
+                seconds = stages.expected_seconds(*map(float, found.groups()[1:]))
                 if stage.tool == "ncu":
                     operators = {operator for operator, _ in bundles.launches((plans / f"{stage.name}.txt").read_text())}
                     found = [None, len(operators), sum(counters.key(operator) not in known for operator in operators)]

@@ -3,6 +3,16 @@
 
 from dataclasses import dataclass, field
 
+# What a host is assumed to take, for the expected time alone: arrays are allocated, filled and compared on the device,
+# modules and libraries are loaded, samples are read one by one. Rows have `task_s` to correct them by.
+BYTES_PER_SECOND, MODULE_SECONDS, LIBRARY_SECONDS, SAMPLE_SECONDS = 20e9, 0.03, 0.3, 15e-6
+
+
+def expected_seconds(tasks, num_bytes, samples, library_calls, runs):
+    return (tasks * MODULE_SECONDS + num_bytes / BYTES_PER_SECOND + samples * SAMPLE_SECONDS
+            + library_calls * LIBRARY_SECONDS + runs)
+
+
 DEFAULT_CHIPS = ("h100_sxm", "h100_pcie", "h200")
 
 SUITES = "experiments/studies/gpu/suites/"

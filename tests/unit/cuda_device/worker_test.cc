@@ -188,7 +188,8 @@ TEST_F(Worker, TriesAgainWhatFailed) {
   EXPECT_THAT(rows()[3], HasSubstr(R"({"id":"d",)"));
   EXPECT_THAT(rows()[4], HasSubstr(R"({"id":"a",)"));
   EXPECT_THAT(rows()[5], HasSubstr(R"({"id":"c",)"));
-  EXPECT_THAT(run(tasks, {}, {"--check"}).output, HasSubstr("3 tasks, 2 left, about 0.1 s\n"));
+  EXPECT_THAT(run(tasks, {}, {"--check"}).output,
+              HasSubstr("3 tasks, 2 left: 1024 bytes, 6 samples, 0 library calls, 0.000 s of runs\n"));
 }
 
 // Programs of one operator share their inputs; after a wrong one no later program relies on them.
@@ -386,7 +387,7 @@ TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {
 
 TEST_F(Worker, ReadsAPlanWithoutADevice) {
   const cuda::Finished done = run(task("a", "copy") + task("b", "copy"), {"FAKE_DRIVER_DEVICES=0"}, {"--check"});
-  EXPECT_EQ(done.output, "2 tasks, 2 left, about 0.1 s\n");
+  EXPECT_EQ(done.output, "2 tasks, 2 left: 1024 bytes, 6 samples, 0 library calls, 0.000 s of runs\n");
   EXPECT_TRUE(done.ok());
   EXPECT_FALSE(std::filesystem::exists(folder_.file("rows")));
   EXPECT_EQ(run("what\n").status, 2);
