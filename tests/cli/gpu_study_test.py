@@ -166,12 +166,13 @@ class OnFakeDriver(unittest.TestCase):
         self.assertIn("values: 0 rows, 0 wrong", again.stdout)
 
     def test_a_stage_leaves_its_time_to_the_next_ones(self):
-        # The values need more than their share; what the stages before them leave is theirs.
-        bundle = self.bundle(power=task("power", "copy", "energy 0.4\n"))
-        done = measure(bundle, self.out, "--minutes", str(12.5 / 60))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        row = next(row for row in rows_in(self.out) if row["id"] == "power")
-        self.assertAlmostEqual(row["power_w"], 400, delta=150)
+        # The share of the power stage is 0.2 s of 3.5 s: its second task would not begin by it.
+        bundle = self.bundle(power=task("power", "copy", "energy 0.4\n") + task("power2", "copy", "energy 0.4\n"))
+        done = measure(bundle, self.out, "--minutes", str(13.5 / 60))
+        self.assertNotIn("time is up", done.stdout)
+        found = {row["id"]: row for row in rows_in(self.out)}
+        for name in ("power", "power2"):
+            self.assertAlmostEqual(found[name]["power_w"], 400, delta=150)
 
     def test_counters_are_left_out_without_ncu_and_read_with_it(self):
         plan = task("twice", "copy", "launch nothing 1 32 0\n") + task("once", "copy")
