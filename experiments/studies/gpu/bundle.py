@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import lzma
+import math
 import pathlib
 import random
 import re
@@ -72,6 +73,32 @@ class PlanText:
         """The tasks, each of which says the command that it is of."""
         command = [line for line in self.head if line.startswith("remark command ")]
         return [task.replace("\n", "\n" + "".join(f"{line}\n" for line in command), 1) for task in self.tasks]
+
+
+def by_operator(text, kinds):
+    """A plan of programs by name, ID.RANK, as one of operators and the ranks of their programs."""
+    def named(match):
+        group, rank = match["name"].rsplit(".", 1)
+        return f"task {group}\nnote kind {kinds[group]}\n{match['notes']}remark rank {rank}\n"
+    return re.sub(r"(?m)^task (?P<name>\S+)\n(?P<notes>(?:note .*\n)*)remark rank 0\n", named, text)
+
+
+def spread_over(programs, count, chance):
+    """Of (line, program), best predicted first: a quarter from the front, a sixth each of the largest tiles and of the
+    most bytes in flight, the rest by chance. In the list's order."""
+    def elements(program):  # of the outermost tiles of a program's stages
+        return sum(math.prod(next(iter(node["tiles"].values())).values()) for node in program["nodes"] if node.get("tiles"))
+
+    def in_flight(program):
+        return elements(program) * max(node.get("num_stages", 1) for node in program["nodes"])
+
+    chosen = set(range(min(count // 4, len(programs))))
+    for worth in (elements, in_flight):
+        order = sorted(range(len(programs)), key=lambda i: (-worth(programs[i][1]), i))
+        chosen.update([i for i in order if i not in chosen][:count // 6])
+    rest = [i for i in range(len(programs)) if i not in chosen]
+    chosen.update(chance.sample(rest, min(max(count - len(chosen), 0), len(rest))))
+    return [programs[i][0] for i in sorted(chosen)]
 
 
 def what_it_measures(task):
@@ -144,6 +171,24 @@ class Maker:
             words[1:1] = ["latency:64", "dispatch:256"]
         return words
 
+    def spread(self, words, count, folder):
+        """Arguments that measure `count` programs from all over each operator's list; and the operators' kinds."""
+        at = words.index("--suite")
+        name, timing = words[at + 1], words[:at] + words[at + 2:]
+        done = self.run("compile", "--arch", self.chip, "--suite", name, "--top", "1000", "-o", str(folder / "all"), "--json")
+        if done.returncode != 0:
+            raise BundleError(f"{self.chip}: {done.stderr.strip()}")
+        kinds = {row["id"]: row["kind"] for row in json.loads(done.stdout)["operators"]}
+        lists = {}
+        for line in (folder / "all/programs.jsonl").read_text(encoding="utf-8").splitlines():
+            program = json.loads(line)
+            lists.setdefault(program["group"], []).append((line, program))
+        chosen = [line for group, programs in lists.items()
+                  for line in spread_over(programs, count, random.Random(f"{self.seed} {group}"))]
+        to = folder / "spread.jsonl"
+        to.write_text("\n".join(chosen) + "\n", encoding="utf-8")
+        return ["--batch", str(to), *timing], kinds
+
     def plan(self, stage):
         """The plan of a stage; its cubins join the others."""
         texts = []
@@ -154,6 +199,9 @@ class Maker:
             with tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
                 words = self.arguments(plan, folder)
+                kinds = {}
+                if plan.spread:
+                    words, kinds = self.spread(words, plan.spread, folder)
                 done = self.run("measure", "--arch", self.chip, *words, "--dry-run", "--plan", str(folder / "plan"))
                 file = folder / "plan/plan.txt"
                 if not file.exists():
@@ -162,7 +210,8 @@ class Maker:
                     self.refused += [f"{self.chip} {stage.name}: {line}" for line in done.stderr.splitlines()
                                      if not line.startswith("note: ") and not PROGRESS.search(line)]
                 # A command names no folder that is gone.
-                texts.append(file.read_text(encoding="utf-8").replace(name + "/", ""))
+                text = file.read_text(encoding="utf-8").replace(name + "/", "")
+                texts.append(by_operator(text, kinds) if plan.spread else text)
                 for cubin in (folder / "plan").glob("*.cubin"):
                     self.cubins[cubin.name] = cubin.read_bytes()
         return joined(texts)

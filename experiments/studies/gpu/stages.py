@@ -29,6 +29,7 @@ class Plan:
     """What `tilescope measure` is asked, with `draw` operators of the suite where that is given."""
     arguments: tuple
     draw: int = 0
+    spread: int = 0  # so many programs of the whole list of each operator, in place of those that are predicted best
     needs: str = ""  # an instruction that the chip must have; the plan is left out where it has none
     is_small: bool = False  # its operators are small without scaling, which `quick` otherwise asks for
 
@@ -69,10 +70,14 @@ STAGES = [
     Stage("rank", "ten programs of each of twenty operators", 0.13,
           [*(Plan(suite("roller-tensorcore", "--dtype", dtype, "--top", "10", *COLD)) for dtype in ("f16", "bf16")),
            Plan(suite("roller", "--top", "10", *COLD), draw=12)]),
+    Stage("spread", "programs from all over the lists of 48 operators, and libraries", 0.30,
+          [Plan(suite(SUITES + "spread.yaml", *COLD, *LIBRARIES)),
+           Plan(suite(SUITES + "spread.yaml", *COLD), spread=32)]),
     Stage("curves", "microbenchmarks: memory, conflicts, dispatch, matrix instructions", 0.08,
           [Plan(("--microbench", "--seconds", "0.05", "--repeats", "10"))]),
     Stage("power", "energy and clocks of twelve kernels", 0.06,
-          [Plan(suite(SUITES + "power.yaml", "--energy", "1.5", "--repeats", "10", "--seconds", "0.1"))]),
+          [Plan(suite(SUITES + "power.yaml", "--energy", "1.5", "--repeats", "10", "--seconds", "0.1",
+                     "--baseline", "cublas"))]),
     Stage("counters", "hardware counters of ten kernels", 0.07,
           [Plan(suite(SUITES + "counters.yaml", "--repeats", "0", "--samples", "2"))], tool="ncu"),
 ]

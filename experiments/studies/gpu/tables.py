@@ -292,7 +292,7 @@ def show(file, options, say):
         print_table(say, "rates", ("what", "by", "rate"), rate_rows(rows, {o["id"]: o for o in facts}))
     print_table(say, "values", ("dtype", "kind", "right", "wrong", "failed", "within loose bounds"), values_of(rows))
     print_table(say, "launches", ("kernel that does nothing", "time", "device cache"), launch_rows(rows))
-    print_table(say, "first programs, farthest off first",
+    print_table(say, "first programs, largest errors first",
                 ("id", "dtype", "predicted", "measured", "error", "library", "its time", "over library", "core clock"),
                 [(name, dtype, us(predicted), us(measured),
                   f"{predicted / measured - 1:+.0%}" if predicted else "", library, us(time), ratio(measured, time),
