@@ -204,19 +204,19 @@ void check_controller(const DramLevel& l, Complaints& complaints) {
   if (l.page_policy != PagePolicy::kOpen && (!l.row || l.banks == 0))
     complaints.add(path("page_policy"), "nothing hears it without `row` and `banks`");
   // What a change of policy makes void, so that one key alone can be changed.
-  const auto unheard = [&](const char* key, bool given, const char* why, std::string_view policy) {
+  const auto unused = [&](const char* key, bool given, const char* why, std::string_view policy) {
     if (given) complaints.note(path(key), fmt::format("not heard: {} {}", why, policy));
   };
   const bool in_one_order = l.queues != RequestQueues::kReadWrite;
   const char* const in_turn = "writes take their turn with reads where queues is";
-  unheard("write_high_watermark", in_one_order && l.write_high_watermark, in_turn, name_of_choice(l.queues));
-  unheard("write_threshold", in_one_order && l.write_threshold, in_turn, name_of_choice(l.queues));
-  unheard("write_idle", in_one_order && l.write_idle, in_turn, name_of_choice(l.queues));
-  unheard("per_bank_queue_depth", l.queues == RequestQueues::kPerBank && l.per_bank_queue_depth,
-          "banks have the only queues where queues is", "per_bank");
-  unheard("row_hit_cap", l.page_policy == PagePolicy::kClosed && l.row_hit_cap,
-          "a row serves one request where page_policy is", "closed");
-  unheard("page_timeout", !times_out && l.page_timeout, "rows close after a time where page_policy is", "timeout");
+  unused("write_high_watermark", in_one_order && l.write_high_watermark, in_turn, name_of_choice(l.queues));
+  unused("write_threshold", in_one_order && l.write_threshold, in_turn, name_of_choice(l.queues));
+  unused("write_idle", in_one_order && l.write_idle, in_turn, name_of_choice(l.queues));
+  unused("per_bank_queue_depth", l.queues == RequestQueues::kPerBank && l.per_bank_queue_depth,
+         "banks have the only queues where queues is", "per_bank");
+  unused("row_hit_cap", l.page_policy == PagePolicy::kClosed && l.row_hit_cap,
+         "a row serves one request where page_policy is", "closed");
+  unused("page_timeout", !times_out && l.page_timeout, "rows close after a time where page_policy is", "timeout");
 }
 
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {

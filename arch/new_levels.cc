@@ -30,52 +30,52 @@ Map* levels_of(Value& chip) {
 }
 
 // What a level says of its place.
-struct Wish {
+struct LevelPosition {
   bool after = false;
   std::string neighbour;
   Position at;
 };
 
 // Takes `after` and `before` out of a level; nothing where it has neither, or where what it says is refused.
-std::optional<Wish> take_wish(Entry& level, Diagnostics& diags) {
+std::optional<LevelPosition> take_position(Entry& level, Diagnostics& diags) {
   Map* keys = level.value.get_if<Map>();
   if (keys == nullptr) return std::nullopt;
-  std::optional<Wish> wish;
+  std::optional<LevelPosition> position;
   bool refused = false;
   for (const Entry& e : *keys) {
     if (std::find(kNeighbours.begin(), kNeighbours.end(), e.key) == kNeighbours.end()) continue;
     const auto name = base::as_text(&e.value, fmt::format("memory.{}.{}", level.key, e.key), diags);
-    refused = refused || !name || wish;
-    if (wish)
+    refused = refused || !name || position;
+    if (position)
       diags.error(e.at, fmt::format("memory.{}.{}: the level says already that it stands {} {}; one of both is enough",
-                                    level.key, e.key, wish->after ? "after" : "before", wish->neighbour));
-    if (name && !wish) wish = Wish{e.key == "after", *name, e.value.at};
+                                    level.key, e.key, position->after ? "after" : "before", position->neighbour));
+    if (name && !position) position = LevelPosition{e.key == "after", *name, e.value.at};
   }
   std::erase_if(*keys, [](const Entry& e) {
     return std::find(kNeighbours.begin(), kNeighbours.end(), e.key) != kNeighbours.end();
   });
-  return refused ? std::nullopt : wish;
+  return refused ? std::nullopt : position;
 }
 
 Map::iterator find(Map& levels, std::string_view name) {
   return std::find_if(levels.begin(), levels.end(), [&](const Entry& e) { return e.key == name; });
 }
 
-void refuse(const Entry& level, const Wish& wish, const std::string& why, Diagnostics& diags) {
-  diags.error(wish.at, fmt::format("memory.{}.{}: {}", level.key, wish.after ? "after" : "before", why));
+void refuse(const Entry& level, const LevelPosition& position, const std::string& why, Diagnostics& diags) {
+  diags.error(position.at, fmt::format("memory.{}.{}: {}", level.key, position.after ? "after" : "before", why));
 }
 
 // A level that waits for its neighbour.
 struct Pending {
   Entry level;
-  Wish wish;
+  LevelPosition position;
 };
 
 // Puts the level beside its neighbour; false where that is not there yet.
 bool insert(Map& levels, Pending& p) {
-  auto at = find(levels, p.wish.neighbour);
+  auto at = find(levels, p.position.neighbour);
   if (at == levels.end()) return false;
-  if (p.wish.after) ++at;
+  if (p.position.after) ++at;
   levels.insert(at, std::move(p.level));
   return true;
 }
@@ -91,14 +91,14 @@ void insert_new_levels(Value& under, Value& over, Diagnostics& diags) {
   for (const Entry& e : *more)
     if (find(*levels, e.key) == levels->end()) names.push_back(e.key);
   for (Entry& e : *more) {
-    const auto wish = take_wish(e, diags);
+    const auto position = take_position(e, diags);
     const auto twice = std::count_if(more->begin(), more->end(), [&](const Entry& o) { return o.key == e.key; }) > 1;
-    if (!wish || twice) continue;  // readers report what is there twice
+    if (!position || twice) continue;  // readers report what is there twice
     if (find(*levels, e.key) != levels->end())
-      refuse(e, *wish, fmt::format("'{}' is a level of the file that this one extends and stays in its place", e.key),
-             diags);
+      refuse(e, *position,
+             fmt::format("'{}' is a level of the file that this one extends and stays in its place", e.key), diags);
     else
-      pending.push_back({e, *wish});
+      pending.push_back({e, *position});
   }
   for (const Pending& p : pending) more->erase(find(*more, p.level.key));
   for (bool any = true; std::exchange(any, false);)
@@ -111,11 +111,11 @@ void insert_new_levels(Value& under, Value& over, Diagnostics& diags) {
     std::vector<std::string_view> others;
     for (const std::string& n : names)
       if (n != p.level.key) others.push_back(n);
-    const bool known = std::find(others.begin(), others.end(), p.wish.neighbour) != others.end();
-    refuse(p.level, p.wish,
-           known ? fmt::format("'{}' is a new level whose own place waits for this one", p.wish.neighbour)
-                 : fmt::format("no other level is named '{}'{}", p.wish.neighbour,
-                               base::did_you_mean(p.wish.neighbour, others)),
+    const bool known = std::find(others.begin(), others.end(), p.position.neighbour) != others.end();
+    refuse(p.level, p.position,
+           known ? fmt::format("'{}' is a new level whose own place waits for this one", p.position.neighbour)
+                 : fmt::format("no other level is named '{}'{}", p.position.neighbour,
+                               base::did_you_mean(p.position.neighbour, others)),
            diags);
     levels->push_back(std::move(p.level));
   }
@@ -125,8 +125,9 @@ void refuse_neighbours(Value& chip, Diagnostics& diags) {
   Map* levels = levels_of(chip);
   if (levels == nullptr) return;
   for (Entry& e : *levels)
-    if (const auto wish = take_wish(e, diags))
-      refuse(e, *wish, "a key of a file that extends another; the levels of this one stand as they are written", diags);
+    if (const auto position = take_position(e, diags))
+      refuse(e, *position, "a key of a file that extends another; the levels of this one stand as they are written",
+             diags);
 }
 
 }  // namespace tilescope::arch

@@ -8,7 +8,7 @@
 
 #include "arch/detail/shape.h"
 #include "arch/load.h"
-#include "arch/unheard_keys.h"
+#include "arch/unused_keys.h"
 #include "base/quantity.h"
 
 namespace tilescope::arch {
@@ -66,13 +66,13 @@ class SchemaWriter {
 
   // What is said of a key, and where nothing answers to it why.
   static std::string description_of(const Field& f, const std::string& path) {
-    const UnheardKey* unheard = unheard_key(path);
-    if (unheard == nullptr) return std::string(f.key.doc);
-    const std::string of = unheard->where.empty() ? "" : fmt::format(" of {}", unheard->where);
-    return fmt::format("{} Changes no answer{}: {}.", f.key.doc, of, unheard->reason);
+    const UnusedKey* unused = unheard_key(path);
+    if (unused == nullptr) return std::string(f.key.doc);
+    const std::string of = unused->where.empty() ? "" : fmt::format(" of {}", unused->where);
+    return fmt::format("{} Changes no answer{}: {}.", f.key.doc, of, unused->reason);
   }
 
-  // A map with these keys and no others; `path` is its own, as arch/unheard_keys.h writes it.
+  // A map with these keys and no others; `path` is its own, as arch/unused_keys.h writes it.
   Map map_of(const std::vector<Field>& fields, const std::string& path) const {
     Map properties;
     for (const Field& f : fields) {

@@ -7,7 +7,7 @@
 
 #include "arch/derive.h"
 #include "arch/key.h"
-#include "arch/unheard_keys.h"
+#include "arch/unused_keys.h"
 #include "cli/chip_picture.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -99,16 +99,16 @@ int check(const std::vector<std::string>& files, bool json) {
 
 // The keys whose numbers change no answer, and why.
 void list_unheard(bool json) {
-  Table table({{"key"}, {"of"}, {"why nothing answers"}});
+  Table table({{"key"}, {"of"}, {"reason"}});
   base::List rows;
-  for (const arch::UnheardKey& key : arch::unheard_keys()) {
+  for (const arch::UnusedKey& key : arch::unused_keys()) {
     const std::string path(key.path.empty() ? "every key" : key.path);
     const std::string of(key.where.empty() ? "all" : key.where);
     table.add({path, of, std::string(key.reason)});
     rows.emplace_back(base::Map{{"key", path, {}}, {"of", of, {}}, {"reason", key.reason, {}}});
   }
   if (json)
-    print_json(base::Map{{"unheard", std::move(rows), {}}});
+    print_json(base::Map{{"unused", std::move(rows), {}}});
   else
     table.print();
 }
@@ -122,7 +122,7 @@ void add_arch(CLI::App& app, int& status) {
     ArchOptions arch;
     std::vector<std::string> files;
     std::string svg;
-    bool json = false, unheard = false;
+    bool json = false, unused = false;
   };
   auto o = std::make_shared<Options>();
 
@@ -143,9 +143,9 @@ void add_arch(CLI::App& app, int& status) {
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
-  schema->add_flag("--unheard", o->unheard, "The keys whose numbers change no answer yet, and why");
+  schema->add_flag("--unused", o->unused, "The keys whose numbers change no answer yet, and why");
   schema->callback([o, &status] {
-    if (o->unheard)
+    if (o->unused)
       list_unheard(o->json);
     else
       // As it stands in the tree, which a new key is written to from here.

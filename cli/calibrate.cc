@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope calibrate: a chip's calibration from measured programs, with error bands, or from microbenchmarks.
 
-#include "experiments/fidelity/calibrate.h"
+#include "experiments/accuracy/calibrate.h"
 
 #include <filesystem>
 #include <memory>

@@ -51,18 +51,19 @@ std::optional<arch::ArchSpec> ArchOptions::load_with(const arch::Override& one_m
 
 void add_bands(CLI::App& command, std::string& bands) {
   command
-      .add_option("--bands", bands,
+      .add_option("--error-bands", bands,
                   "Error bands of times: measured, only where they were (this chip, kind and element type), or anyway, "
                   "marked ~ elsewhere")
       ->default_str("measured");
 }
 
 void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags) {
-  if (bands == "anyway") {
+  if (bands == "extrapolated") {
     if (a) a->error_bands_anyway = true;
   } else if (!bands.empty() && bands != "measured") {
-    diags.error({diags.add_source("--bands")}, fmt::format("expected measured or anyway, got '{}'{}", bands,
-                                                           base::did_you_mean(bands, {"measured", "anyway"})));
+    diags.error({diags.add_source("--error-bands")},
+                fmt::format("expected measured or extrapolated, got '{}'{}", bands,
+                            base::did_you_mean(bands, {"measured", "extrapolated"})));
   }
 }
 

@@ -55,11 +55,11 @@ class ArchOptions {
   void add_to(CLI::App& command, Form form = kOption);
   // Nothing after errors in `diags`.
   std::optional<arch::ArchSpec> load(base::Diagnostics& diags, arch::Use use = arch::Use::kLook) const;
-  // The same to run programs on, and an error where the chip's class lacks the ability that a command needs.
-  template <class Ability>
-  std::optional<arch::ArchSpec> load_for(Ability targets::Target::* ability, base::Diagnostics& diags) const {
+  // The same to run programs on, and an error where the chip's class lacks the capability that a command needs.
+  template <class Capability>
+  std::optional<arch::ArchSpec> load_for(Capability targets::Target::* capability, base::Diagnostics& diags) const {
     auto a = load(diags, arch::Use::kRun);
-    const std::string refusal = a ? targets::refusal(*a, ability) : std::string();
+    const std::string refusal = a ? targets::why_unsupported(*a, capability) : std::string();
     if (refusal.empty()) return a;
     diags.error({diags.add_source("--arch " + arch_)}, refusal);
     return std::nullopt;
@@ -78,7 +78,7 @@ class ArchOptions {
   std::vector<std::string> sets_;
 };
 
-// Adds --bands: whether times carry error bands that were measured of something else.
+// Adds --error-bands: whether times carry error bands that were measured of something else.
 void add_bands(CLI::App& command, std::string& bands);
 // Has the chip's bands shown anywhere where it says so; an error where it says neither.
 void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope compare: predicted, simulated and measured times side by side.
 
-#include "experiments/fidelity/compare.h"
+#include "experiments/accuracy/compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,15 +16,15 @@
 #include "cli/table.h"
 #include "cli/total_columns.h"
 #include "cli/usage.h"
-#include "experiments/fidelity/scatter_plot.h"
+#include "experiments/accuracy/scatter_plot.h"
 
 namespace tilescope::cli {
 namespace {
 
+using experiments::Accuracy;
+using experiments::AccuracyOfKind;
 using experiments::ComparedRow;
 using experiments::Comparison;
-using experiments::Fidelity;
-using experiments::FidelityOfClass;
 
 struct Options {
   ArchOptions arch;
@@ -35,7 +35,7 @@ struct Options {
   bool json = false, legend = false;
 };
 
-void add_fidelity(Table& table, const std::string& kind, const std::string& what, const Fidelity& f) {
+void add_accuracy(Table& table, const std::string& kind, const std::string& what, const Accuracy& f) {
   const bool any = f.errors.compared > 0, ranked = f.by_row.groups > 0;
   const auto rank = [&](double value) { return ranked ? fmt::format("{:.3f}", value) : std::string(); };
   table.add({kind, what, fmt::format("{} of {}", f.errors.compared, f.rows), any ? share_text(f.errors.mape_ratio) : "",
@@ -61,15 +61,15 @@ void print_summary(const Comparison& c) {
                {"top-10", true, 3},
                {"rows: Spearman", true},
                {"top-1", true, 2}});
-  for (const FidelityOfClass& f : experiments::fidelity_by_kind(c)) {
-    if (f.predicted) add_fidelity(table, f.kind, "predicted, measured", *f.predicted);
-    if (f.simulated) add_fidelity(table, f.kind, "simulated, measured", *f.simulated);
-    if (f.model) add_fidelity(table, f.kind, "predicted, simulated", *f.model);
+  for (const AccuracyOfKind& f : experiments::accuracy_by_kind(c)) {
+    if (f.predicted) add_accuracy(table, f.kind, "predicted, measured", *f.predicted);
+    if (f.simulated) add_accuracy(table, f.kind, "simulated, measured", *f.simulated);
+    if (f.model) add_accuracy(table, f.kind, "predicted, simulated", *f.model);
   }
   table.print();
 }
 
-// The rows that are farthest off.
+// The rows with the largest errors.
 void print_worst(const Comparison& c, std::size_t n) {
   std::vector<const ComparedRow*> rows;
   for (const ComparedRow& r : c.rows)
@@ -80,7 +80,7 @@ void print_worst(const Comparison& c, std::size_t n) {
   std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) { return off(a) > off(b); });
   rows.resize(std::min(n, rows.size()));
   if (rows.empty()) return;
-  Table table({{"farthest off"},
+  Table table({{"largest errors"},
                {"tile"},
                {"measured", true},
                {"predicted", true},
@@ -170,7 +170,8 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--min-tiles", o->compare.min_tiles,
                       "Rank only groups that have at least so many block tiles; 2 by default");
   command->add_option("--plot", o->plot, "SVG file to draw predicted over measured times to")->check(some_text());
-  command->add_option("--worst", o->worst, "How many of the rows that are farthest off the table shows; 10 by default");
+  command->add_option("--worst", o->worst,
+                      "How many of the rows with the largest errors the table shows; 10 by default");
   add_jobs(*command, o->compare.jobs);
   add_legend(*command, o->legend);
   add_json(*command, o->json);

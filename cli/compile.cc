@@ -14,7 +14,7 @@
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/usage.h"
-#include "experiments/fidelity/published.h"
+#include "experiments/accuracy/published.h"
 #include "experiments/programs/emit.h"
 
 namespace tilescope::cli {
@@ -124,7 +124,7 @@ void check_stats(const std::optional<experiments::Search>& search, const std::op
                  base::Diagnostics& diags) {
   if (search && *search != experiments::Search::kRoller)
     diags.error({diags.add_source("--stats")}, "only --search roller counts what it does");
-  if (const std::string why = a ? targets::refused(*a, targets::target_of(*a).effort) : ""; !why.empty())
+  if (const std::string why = a ? targets::refused(*a, targets::target_of(*a).statistics) : ""; !why.empty())
     diags.error({diags.add_source("--stats")}, why);
 }
 

@@ -115,7 +115,7 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
              op.programs.size() == 1 ? "program" : "programs", op.construct_ms,
              stages > 1 ? fmt::format("; tiles are of the first of {} nodes, times of all", stages) : "");
   print_programs(op);
-  fmt::print("\nwhat differs from the plain layout\n");
+  fmt::print("\nnon-default layout\n");
   print_layouts(op);
   if (std::any_of(op.programs.begin(), op.programs.end(), [](const CompiledProgram& p) { return p.stages > 1; })) {
     fmt::print("\nwhich stages share a kernel, and in which level tensors pass between them\n");
@@ -221,16 +221,16 @@ void print_stats(const std::vector<CompiledOperator>& operators) {
   fmt::print("\n");
   Table table({{"operator"},
                {"tiles", true},
-               {"judged", true},
-               {"bounded", true},
-               {"counted", true},
-               {"reused", true},
+               {"evaluated", true},
+               {"pruned", true},
+               {"cache misses", true},
+               {"cache hits", true},
                {"roofline", true},
                {"gap", true}});
   const auto add = [&](const std::string& id, const experiments::SearchStats& s) {
-    table.add({id, fmt::format("{}", s.tiles), fmt::format("{}", s.judged), fmt::format("{}", s.bounded),
-               fmt::format("{}", s.counted), fmt::format("{}", s.reused), s.least_us ? time_text(*s.least_us) : "-",
-               s.gap ? fmt::format("{:.1f} %", 100 * *s.gap) : "-"});
+    table.add({id, fmt::format("{}", s.tiles), fmt::format("{}", s.evaluated), fmt::format("{}", s.pruned),
+               fmt::format("{}", s.cache_misses), fmt::format("{}", s.cache_hits),
+               s.least_us ? time_text(*s.least_us) : "-", s.gap ? fmt::format("{:.1f} %", 100 * *s.gap) : "-"});
   };
   for (const CompiledOperator& op : operators)
     if (op.stats) add(op.id, *op.stats);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "experiments/fidelity/published.h"
+#include "experiments/accuracy/published.h"
 #include "experiments/programs/compile.h"
 
 namespace tilescope::cli {

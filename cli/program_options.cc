@@ -54,13 +54,13 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       ->check(CLI::IsMember({"none", "inline", "all"}))
       ->capture_default_str();
   command
-      .add_option("--moves", workload_.moves,
+      .add_option("--dataflow", workload_.dataflow,
                   "The only way in which inputs come to cores that exchange; any where absent")
-      ->check(CLI::IsMember({"hold", "fetch", "rotate"}));
-  command.add_flag("--placed", workload_.placed,
+      ->check(CLI::IsMember({"stationary", "fetch", "shift"}));
+  command.add_flag("--inputs-prearranged", workload_.inputs_prearranged,
                    "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
   command
-      .add_option("--homes", workload_.homes,
+      .add_option("--tensor-location", workload_.tensor_location,
                   "Where inputs and results of cores that exchange are at home; in the DRAM, where there is one, where "
                   "absent")
       ->check(CLI::IsMember({"cores", "dram"}));
@@ -108,9 +108,9 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches, Kernels kernels)
         ->excludes(command.get_option("--mma"))
         ->excludes(command.get_option("--stores"))
         ->excludes(command.get_option("--fuse"))
-        ->excludes(command.get_option("--placed"))
-        ->excludes(command.get_option("--homes"))
-        ->excludes(command.get_option("--moves"));
+        ->excludes(command.get_option("--inputs-prearranged"))
+        ->excludes(command.get_option("--tensor-location"))
+        ->excludes(command.get_option("--dataflow"));
   if (batches == kBatches) files[0]->excludes(files[1]);
 }
 

@@ -52,7 +52,7 @@ void print_one(const SimulatedRow& row, const arch::ArchSpec& a) {
   fmt::print("; {}\n",
              s.exact ? "every step was run"
                      : fmt::format("{:.1f} % of the steps were run, the rest is steady", 100 * s.simulated_ratio));
-  Table stalls({{"cycles go to"}, {"cycles", true}, {"share", true}});
+  Table stalls({{"stall reason"}, {"cycles", true}, {"share", true}});
   for (const experiments::StallRow& r : s.stalls)
     stalls.add({r.name, fmt::format("{}", r.cycles), share(r.cycles, s.cycles)});
   stalls.print();
@@ -97,7 +97,7 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   columns.insert(columns.end(), {{"predicted", true}, {"simulated", true}, {"model's error", true, 1}});
   if (measured) columns.insert(columns.end(), {{"measured", true}, {"simulator's error", true, 1}});
   if (!batch) totals.add_rates(columns);
-  columns.insert(columns.end(), {{"most cycles"}, {"of cycles", true, 1}, {"steps run", true, 2}});
+  columns.insert(columns.end(), {{"top stall"}, {"of cycles", true, 1}, {"steps run", true, 2}});
   Table table(columns);
   double cpu_seconds = 0;
   std::size_t done = 0, peak = 0;

@@ -37,25 +37,25 @@ void print_reasons(const std::vector<std::pair<std::string, std::size_t>>& reaso
   if (reasons.size() > kReasons) fmt::print(stderr, "and {} more reasons\n", reasons.size() - kReasons);
 }
 
-std::string ratio_sentence(const experiments::ControlRatio& c) {
-  if (c.n == 0) return "no control is simulated, and no difference is claimed";
+std::string ratio_sentence(const experiments::ValidationRatio& c) {
+  if (c.n == 0) return "no validation sample is simulated, and no difference is claimed";
   std::string out =
-      fmt::format("simulated over predicted time of the control: {:.3f} to {:.3f}, median {:.3f}, n {} of {}", c.least,
-                  c.most, c.median, c.n, c.population);
+      fmt::format("simulated over predicted time of the validation sample: {:.3f} to {:.3f}, median {:.3f}, n {} of {}",
+                  c.least, c.most, c.median, c.n, c.population);
   if (c.band)
     out += fmt::format("; band {:.3f} to {:.3f} for {:.0f} %", c.band->low, c.band->high, 100 * c.coverage_ratio);
   return out;
 }
 
 // The numbers of the points that the simulated one is slower than.
-std::string faster_ones(const experiments::Escalated& e, std::size_t i) {
+std::string faster_ones(const experiments::MultiFidelityResult& e, std::size_t i) {
   std::string out;
   for (const experiments::Difference& d : e.differences)
     if (d.beyond && d.second == i) out += fmt::format("{}{}", out.empty() ? "" : " ", e.points[d.first].ordinal);
   return out.empty() ? "-" : out;
 }
 
-void add(Table& table, const SweepState& s, const experiments::Escalated& e, std::size_t i) {
+void add(Table& table, const SweepState& s, const experiments::MultiFidelityResult& e, std::size_t i) {
   const experiments::JudgedPoint& p = e.points[i];
   const auto& interval = e.intervals[i];
   table.add({fmt::format("{}", p.ordinal), std::string(experiments::name_of(p.chosen)),
@@ -78,7 +78,7 @@ std::string shards_of(const SweepState& s) {
 
 std::string heading_of(const SweepState& s) {
   return fmt::format("{} ({}, {}{}): {} points of {} operators: {} done{}{}", s.sweep.title, s.sweep.file,
-                     s.sweep.fidelity, shards_of(s), s.points, s.sweep.workloads.size(), s.done,
+                     s.sweep.evaluator, shards_of(s), s.points, s.sweep.workloads.size(), s.done,
                      s.refused > 0 ? fmt::format(", {} refused", s.refused) : "",
                      s.failed > 0 ? fmt::format(", {} with failures", s.failed) : "");
 }
@@ -97,15 +97,15 @@ void print_best(const SweepState& s) {
 }
 
 void print_escalation(const SweepState& s) {
-  if (!s.escalation) return;
-  const experiments::Escalated& e = *s.escalation;
-  if (e.asked.chosen == experiments::StoredEscalation::Stage::kNone)
+  if (!s.multi_fidelity) return;
+  const experiments::MultiFidelityResult& e = *s.multi_fidelity;
+  if (e.asked.chosen == experiments::StoredMultiFidelity::Stage::kNone)
     return fmt::print("\nno point is chosen for the simulator yet\n");
   using experiments::Chosen;
-  fmt::print("\nsimulated too ({}, seed {}): {} of the front, {} neighbours, {} of the control, {} bases\n",
+  fmt::print("\nsimulated too ({}, seed {}): {} of the front, {} neighbours, {} of the validation sample, {} bases\n",
              e.asked.mode, e.asked.seed, count_of(e, Chosen::kFront), count_of(e, Chosen::kNeighbour),
-             count_of(e, Chosen::kControl), count_of(e, Chosen::kBase));
-  fmt::print("{}\n", ratio_sentence(e.control));
+             count_of(e, Chosen::kValidation), count_of(e, Chosen::kBase));
+  fmt::print("{}\n", ratio_sentence(e.validation));
   Table table({{"#", true},
                {"chosen"},
                {"point"},

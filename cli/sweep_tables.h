@@ -13,7 +13,7 @@ std::string heading_of(const experiments::SweepState& state);
 // the number of the point, as in status, export and report.
 void print_best(const experiments::SweepState& state);
 
-// What of an escalated sweep is simulated, how far from the model, and which chips that leaves apart; nothing of
+// What of a multi-fidelity sweep is simulated, how far from the model, and which chips that leaves apart; nothing of
 // others.
 void print_escalation(const experiments::SweepState& state);
 

@@ -109,7 +109,7 @@ AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
     for (const StageProgram& tile : Aligned(space, collapse).tiles())
       for (StageProgram& p : layouts_of(tile, {space.chip()})) {
         if (!tile::fits(p, space.chip())) continue;
-        p = model::held_to_registers(std::move(p), space.machine());
+        p = model::with_max_registers(std::move(p), space.machine());
         if (!tile::holds_registers(p, space.chip())) continue;
         if (is_plain(p, tile, space.chip())) plain.push_back(p);
         if (every.size() <= most) every.push_back(std::move(p));

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "construct/candidate_pools.h"
-#include "construct/detail/expected_chips.h"
+#include "construct/detail/batched_times.h"
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/neighbouring_tiles.h"
 #include "construct/detail/shared_reductions.h"
@@ -160,7 +160,7 @@ std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Co
 
 CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given)
     : stage_(one_stage),
-      geometry_(with_neutral_rates(a)),
+      geometry_(geometry_key(a)),
       given_(given),
       chip_(geometry_),
       counted_by_(model::make_geometry(geometry_)),
@@ -171,7 +171,7 @@ CandidatePool::CandidatePool(const expr::Expression& one_stage, const arch::Arch
 CandidatePool::~CandidatePool() = default;
 
 void CandidatePool::expect(const std::vector<const arch::ArchSpec*>& chips) {
-  if (expected_ == nullptr) expected_ = std::make_unique<ExpectedChips>(chips);
+  if (expected_ == nullptr) expected_ = std::make_unique<BatchedTimes>(chips);
 }
 void CandidatePool::expect_none() { expected_.reset(); }
 

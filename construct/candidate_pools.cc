@@ -50,7 +50,7 @@ arch::CacheLevel neutral(const arch::CacheLevel& level) {
 
 }  // namespace
 
-arch::ArchSpec with_neutral_rates(const arch::ArchSpec& a) {
+arch::ArchSpec geometry_key(const arch::ArchSpec& a) {
   arch::ArchSpec out = a;
   out.name.clear();
   out.vendor.reset();
@@ -106,7 +106,7 @@ CandidatePool& CandidatePools::of(const expr::Expression& one_stage, const arch:
 
 CandidatePool& CandidatePools::pool_of(const expr::Expression& one_stage, const arch::ArchSpec& a,
                                        const Restrictions& given) {
-  const arch::ArchSpec chip = with_neutral_rates(a);
+  const arch::ArchSpec chip = geometry_key(a);
   const auto known =
       std::find_if(pools_.begin(), pools_.end(), [&](const auto& pool) { return pool->is_of(one_stage, chip, given); });
   if (known != pools_.end()) {
@@ -130,7 +130,7 @@ void CandidatePools::expect(std::vector<const arch::ArchSpec*> chips) {
 }
 
 void CandidatePools::drop(const arch::ArchSpec& a) {
-  pools_.remove_if([chip = with_neutral_rates(a)](const auto& pool) { return pool->is_of_geometry(chip); });
+  pools_.remove_if([chip = geometry_key(a)](const auto& pool) { return pool->is_of_geometry(chip); });
 }
 
 }  // namespace tilescope::construct

@@ -20,7 +20,7 @@ class CandidatePool;
 // The chip with the figures left out that decide what programs take, and not which there are and what they do: how many
 // cores there are, and how many threads and blocks on them, rates, latencies and pipes, capacities of caches and DRAM,
 // launches, calibration. Chips whose rest is equal share pools.
-arch::ArchSpec with_neutral_rates(const arch::ArchSpec& a);
+arch::ArchSpec geometry_key(const arch::ArchSpec& a);
 
 class CandidatePools {
  public:

@@ -16,7 +16,7 @@ using tile::StageProgram;
 
 constexpr double kWaste = 0.125;                // of an axis, by a tile that is longer than asked
 constexpr std::int64_t kSteps[] = {8, 16, 32};  // of a product's reduction, iterations
-constexpr std::int64_t kMostFragments = 4;      // of a matrix instruction along its depth, in a step
+constexpr std::int64_t kMaxFragments = 4;       // of a matrix instruction along its depth, in a step
 constexpr std::int64_t kStages[] = {1, 2, 4};   // of such a step
 
 // The most threads, a power of two up to `most`, by which so many parts are cut almost evenly.
@@ -125,7 +125,7 @@ class Schedules {
           add_matrix(mapping, kernel, u.depth, request_.step, 1);
         continue;
       }
-      for (std::int64_t fragments = 1; fragments <= kMostFragments; fragments *= 2)
+      for (std::int64_t fragments = 1; fragments <= kMaxFragments; fragments *= 2)
         for (const std::int64_t stages : kStages) add_matrix(mapping, kernel, u.depth, u.k * fragments, stages);
     }
   }

@@ -17,9 +17,9 @@ using tile::AxisMapping;
 using tile::Extents;
 using tile::StageProgram;
 
-class Moves {
+class Neighbours {
  public:
-  Moves(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out)
+  Neighbours(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out)
       : p_(p),
         rules_(rules),
         out_(out),
@@ -167,7 +167,7 @@ class Moves {
 
 void neighbouring_tiles(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   if (p.sharers() > 1) return;
-  Moves moves(p, rules, out);
+  Neighbours moves(p, rules, out);
   for (std::size_t a = 0; a < p.space->spatial; ++a) moves.along(a);
   for (std::size_t from = 0; from < p.space->spatial; ++from)
     for (std::size_t to = 0; to < p.space->spatial; ++to)

@@ -3,8 +3,8 @@
 
 namespace tilescope::construct {
 
-void Least::add(std::uint32_t of, double us) {
-  if (keep_ > kMost) return;
+void TopKBound::add(std::uint32_t of, double us) {
+  if (keep_ > kMax) return;
   auto known = std::find_if(best_.begin(), best_.end(), [&](const auto& b) { return b.second == of; });
   if (known != best_.end()) {
     if (known->first <= us) return;
@@ -19,30 +19,30 @@ void Least::add(std::uint32_t of, double us) {
                entry);
 }
 
-void Fastest::add(std::uint32_t of, const Judged& j) {
+void BestPerClass::add(std::uint32_t of, const Evaluated& j) {
   if (places_.size() <= of) places_.resize(of + 1, kNone);
   if (places_[of] == kNone) {
     places_[of] = static_cast<std::uint32_t>(of_each_.size());
     of_each_.push_back({j, added_});
-  } else if (Entry& known = of_each_[places_[of]]; j.us < known.judged.us) {
+  } else if (Entry& known = of_each_[places_[of]]; j.us < known.evaluated.us) {
     known = {j, added_};
   }
   ++added_;
 }
 
-std::vector<Judged> Fastest::first(std::size_t keep) {
+std::vector<Evaluated> BestPerClass::first(std::size_t keep) {
   in_order_.assign(of_each_.begin(), of_each_.end());
   const auto kept = in_order_.begin() + static_cast<std::ptrdiff_t>(std::min(keep, in_order_.size()));
   std::partial_sort(in_order_.begin(), kept, in_order_.end(), [](const Entry& a, const Entry& b) {
-    return a.judged.us != b.judged.us ? a.judged.us < b.judged.us : a.added < b.added;
+    return a.evaluated.us != b.evaluated.us ? a.evaluated.us < b.evaluated.us : a.added < b.added;
   });
-  std::vector<Judged> out;
+  std::vector<Evaluated> out;
   out.reserve(static_cast<std::size_t>(kept - in_order_.begin()));
-  for (auto e = in_order_.begin(); e != kept; ++e) out.push_back(e->judged);
+  for (auto e = in_order_.begin(); e != kept; ++e) out.push_back(e->evaluated);
   return out;
 }
 
-void Ranking::add(const Judged& j) {
+void Ranking::add(const Evaluated& j) {
   const Candidate& c = pool_[j.id];
   of_tiles_.add(c.tiles, j);
   of_sizes_.add(c.size, j);

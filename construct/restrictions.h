@@ -20,10 +20,10 @@ struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   Fuse fuse = Fuse::kAll;
-  bool placed = false;     // inputs lie where the programs want them, on chips whose cores exchange
-  std::string moves = {};  // hold, fetch or rotate: how inputs come to cores that exchange; any where empty
-  std::string homes = {};  // cores or dram: where inputs and results of such programs are at home; in the DRAM, where
-                           // the chip has one, where empty
+  bool inputs_prearranged = false;   // inputs lie where the programs want them, on chips whose cores exchange
+  std::string dataflow = {};         // hold, fetch or rotate: how inputs come to cores that exchange; any where empty
+  std::string tensor_location = {};  // cores or dram: where inputs and results of such programs are at home; in the
+                                     // DRAM, where the chip has one, where empty
   // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
   // nothing says so.
   std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;

@@ -6,8 +6,8 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
+#include "construct/detail/batched_times.h"
 #include "construct/detail/candidate_pool.h"
-#include "construct/detail/expected_chips.h"
 #include "construct/detail/ranking.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
@@ -19,27 +19,27 @@ namespace {
 
 using Id = CandidatePool::Id;
 
-constexpr std::size_t kStaged = 32;  // tiles that are judged with other pipelines and staging before any is improved
+constexpr std::size_t kStaged = 32;  // tiles that are evaluated with other pipelines and staging before any is improved
 
 // The time of a candidate whose compiler is held to so many registers, infinite where the cost model cannot tell;
 // nothing where a bound says that it is no less than a limit.
-using Judge = std::function<std::optional<double>(const Candidate&, std::int64_t registers, double limit_us)>;
+using Evaluate = std::function<std::optional<double>(const Candidate&, std::int64_t registers, double limit_us)>;
 
 // What the rooflines of a stage's seeds say; nothing where a cost model is asked that they do not bound.
 using Rooflines = std::vector<model::Roofline>;
 
-static_assert(kFirst <= kStaged && kStaged <= Least::kMost);
+static_assert(kFirst <= kStaged && kStaged <= TopKBound::kMax);
 
 // One run of the construction: what is known of the stage, the chip and the question.
 class Construction {
  public:
   Construction(CandidatePool& pool, const arch::ArchSpec& a, const model::Machine& machine, const Restrictions& given,
-               const Judge& judge, const Rooflines& rooflines, ExpectedChips* expected, std::size_t keep)
+               const Evaluate& evaluate, const Rooflines& rooflines, BatchedTimes* expected, std::size_t keep)
       : pool_(pool),
         arch_(a),
         machine_(machine),
         given_(given),
-        judge_(judge),
+        evaluate_(evaluate),
         rooflines_(rooflines),
         expected_(expected),
         keep_(keep),
@@ -51,7 +51,7 @@ class Construction {
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
   }
 
-  std::vector<Judged> best() {
+  std::vector<Evaluated> best() {
     if (place_) expected_->leave_out(*place_);
     if (!holds_tensors()) return {};
     const std::size_t counted = pool_.counted();
@@ -60,16 +60,16 @@ class Construction {
       for (std::size_t s = 0; s < pool_.seeds().size(); ++s)
         for (const Id id : pool_.unaligned(s, limits_)) add(id, 0, ranking_);
     stage_tiles();
-    climb(ranking_);
+    local_search(ranking_);
     add_shared_reductions();
-    effort_.counted = pool_.counted() - counted;
-    effort_.reused = asked_ - effort_.counted;
-    std::vector<Judged> kept = ranking_.best(keep_);
-    if (!kept.empty() && !rooflines_.empty()) effort_.ends = {kept.front().us, least_of_all_};
+    statistics_.cache_misses = pool_.counted() - counted;
+    statistics_.cache_hits = asked_ - statistics_.cache_misses;
+    std::vector<Evaluated> kept = ranking_.best(keep_);
+    if (!kept.empty() && !rooflines_.empty()) statistics_.ends = {kept.front().us, least_of_all_};
     return kept;
   }
 
-  const SearchEffort& effort() const { return effort_; }
+  const SearchStatistics& statistics() const { return statistics_; }
 
  private:
   // Every program of the stage has the same tensors.
@@ -84,23 +84,23 @@ class Construction {
   // The best tiles also with copies of as many steps under way as there may be, and with operands read directly:
   // without these a tile may be far behind.
   void stage_tiles() {
-    for (const Judged& j : ranking_.best_of_each_size(kStaged))
+    for (const Evaluated& j : ranking_.best_of_each_size(kStaged))
       if (const std::optional<Id> deepest = pool_.with_deepest_pipeline(j.id))
         add(fitting(*deepest), j.least_us, ranking_);
-    for (const Judged& j : ranking_.best_of_each_size(kStaged)) take(others(j, other_staging), j, ranking_);
+    for (const Evaluated& j : ranking_.best_of_each_size(kStaged)) take(others(j, other_staging), j, ranking_);
   }
 
   // Best first, until all has been tried of each of the first ones: other layouts and the tiles beside it, and other
   // layouts from each staging on. Nothing more comes first where the first ones of all take what the roofline allows.
-  void climb(Ranking& ranking) {
-    ranking.look_at_first();
-    while (may_come_first(least_of_all_) && climbs(ranking)) {
+  void local_search(Ranking& ranking) {
+    ranking.expand_first_only();
+    while (can_reach_top_k(least_of_all_) && improves(ranking)) {
     }
   }
 
   // Whether one of the first ones was still to be tried; the best of them was.
-  bool climbs(Ranking& ranking) {
-    for (const Judged& j : ranking.best_of_each_size(kFirst)) {
+  bool improves(Ranking& ranking) {
+    for (const Evaluated& j : ranking.best_of_each_size(kFirst)) {
       if (tried_.size() <= j.id) tried_.resize(pool_.candidates(), Tried::kNothing);
       Tried& tried = tried_[j.id];
       if (tried == Tried::kEverything) continue;
@@ -122,7 +122,7 @@ class Construction {
     CandidatePool::Tiles& tiles = pool_.tiles(s, limits_);
     const TileRates rates =
         tile_rates(*seed.space, arch_, seed.instruction ? &arch_.compute[*seed.instruction] : nullptr);
-    effort_.tiles += tiles.all.size();
+    statistics_.tiles += tiles.all.size();
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t t = 0; t < tiles.all.size(); ++t) order.emplace_back(cost_of(tiles.all[t].work, rates), t);
     const auto add_best = [&](auto begin, auto end) {
@@ -131,10 +131,10 @@ class Construction {
       for (auto at = begin; at != begin + n; ++at) {
         CandidatePool::Tile& tile = tiles.all[at->second];
         const double least_us = rooflines_.empty() ? 0 : rooflines_[s].least_us(tile.work.instructions);
-        if (may_come_first(least_us))
+        if (can_reach_top_k(least_us))
           add_tile(pool_.laid_out(s, limits_, tile), least_us);
         else
-          ++effort_.bounded;
+          ++statistics_.pruned;
       }
     };
     // Both kinds are ranked among themselves, so that neither takes the other's place.
@@ -163,32 +163,32 @@ class Construction {
     if (!given_.block.empty()) return;
     Ranking sharing(pool_, kStaged, kStaged);
     for (const Id id : pool_.sharing(limits_, arch_.core.count, arch_.core.max_threads)) add(id, 0, sharing);
-    climb(sharing);
-    for (const Judged& j : sharing.best(kStaged)) ranking_.add(j);
+    local_search(sharing);
+    for (const Evaluated& j : sharing.best(kStaged)) ranking_.add(j);
   }
 
-  std::span<const Id> others(const Judged& j, LayoutKnob knob) { return pool_.others(j.id, knob, arch_.core.count); }
+  std::span<const Id> others(const Evaluated& j, LayoutKnob knob) { return pool_.others(j.id, knob, arch_.core.count); }
 
   // Takes one choice after the other to what is fastest while the others stay; the program that this ends at.
-  Judged improve(Judged at, Ranking& ranking) {
+  Evaluated improve(Evaluated at, Ranking& ranking) {
     for (const LayoutKnob knob : layout_knobs()) at = take(others(at, knob), at, ranking);
     return at;
   }
 
-  void add_neighbouring_tiles(const Judged& of, Ranking& ranking) {
+  void add_neighbouring_tiles(const Evaluated& of, Ranking& ranking) {
     for (const Id other : pool_.neighbouring(of.id))
-      if (const double least_us = least_us_of(other); may_come_first(least_us))
+      if (const double least_us = least_us_of(other); can_reach_top_k(least_us))
         add(fitting(other), least_us, ranking);
       else
-        ++effort_.bounded;
+        ++statistics_.pruned;
   }
 
   // What is cached may be slower until steps, neighbours and stores fit it: each staging, however slow it is at first,
   // has its own other choices.
-  void start_from_each_staging(const Judged& at, Ranking& ranking) {
-    if (!may_come_first(at.least_us)) return;
+  void start_from_each_staging(const Evaluated& at, Ranking& ranking) {
+    if (!can_reach_top_k(at.least_us)) return;
     for (const Id other : others(at, other_staging)) {
-      const Judged j = judged(fitting(other), at.least_us, kNever);
+      const Evaluated j = evaluated(fitting(other), at.least_us, kNever);
       if (j.us == kNever) continue;
       ranking.add(j);
       improve(j, ranking);
@@ -197,12 +197,12 @@ class Construction {
 
   // The fastest of a program and what it could be instead. What has its tiles is kept where it is faster; the rest is
   // in any case.
-  Judged take(std::span<const Id> instead, Judged at, Ranking& ranking) {
-    if (!may_come_first(at.least_us)) return at;
+  Evaluated take(std::span<const Id> instead, Evaluated at, Ranking& ranking) {
+    if (!can_reach_top_k(at.least_us)) return at;
     for (const Id other : instead) {
       const Id id = fitting(other);
       const bool same_tiles = pool_[id].tiles == pool_[at.id].tiles;
-      const Judged j = judged(id, at.least_us, same_tiles ? at.us : std::max(at.us, ranking.limit()));
+      const Evaluated j = evaluated(id, at.least_us, same_tiles ? at.us : std::max(at.us, ranking.limit()));
       if (j.us < at.us || (j.us < kNever && !same_tiles)) ranking.add(j);
       if (j.us < at.us) at = j;
     }
@@ -210,7 +210,7 @@ class Construction {
   }
 
   void add(Id id, double least_us, Ranking& ranking) {
-    if (const Judged j = judged(id, least_us, ranking.limit()); j.us < kNever) ranking.add(j);
+    if (const Evaluated j = evaluated(id, least_us, ranking.limit()); j.us < kNever) ranking.add(j);
   }
 
   // What its seed's roofline allows any program of a candidate's tiles.
@@ -240,7 +240,7 @@ class Construction {
 
   // Whether a program that takes no less may come among the first ones of all, whichever ranking it is for, and by more
   // than the gap.
-  bool may_come_first(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.first_limit(); }
+  bool can_reach_top_k(double least_us) const { return least_us < (1 - kSearchGap) * ranking_.first_limit(); }
 
   // As tile::fits says of a program that does not state its registers yet.
   bool fits(const Candidate& c) const {
@@ -258,7 +258,7 @@ class Construction {
   };
 
   // Its time; never where it does not fit, the cost model cannot tell, or it takes no less than the limit.
-  Judged judged(Id id, double least_us, double limit_us) {
+  Evaluated evaluated(Id id, double least_us, double limit_us) {
     const Candidate& c = pool_[id];
     if (!fits(c)) return {id, kNever, 0, least_us};
     if (known_.size() <= id) known_.resize(pool_.candidates());
@@ -272,16 +272,16 @@ class Construction {
     ++asked_;
     const model::Counts& counts = pool_.counts(id);
     if (place_) {
-      const ExpectedChips::Time& time = expected_->of(id, c, *place_);
-      effort_.programs += time.registers < 0 ? 0 : 1;
+      const BatchedTimes::Time& time = expected_->of(id, c, *place_);
+      statistics_.programs += time.registers < 0 ? 0 : 1;
       return {time.registers < 0 ? kNever : time.us, time.registers, true};
     }
     const std::int64_t held = model::held_registers(counts, machine_);
     const std::optional<std::int64_t> registers = stated_registers(c, counts, held, arch_, machine_);
     if (!registers) return {kNever, held, true};
-    ++effort_.programs;
-    const std::optional<double> us = judge_(c, *registers, limit_us);
-    effort_.bounded += us ? 0 : 1;
+    ++statistics_.programs;
+    const std::optional<double> us = evaluate_(c, *registers, limit_us);
+    statistics_.pruned += us ? 0 : 1;
     return {us.value_or(limit_us), *registers, us.has_value()};
   }
 
@@ -289,9 +289,9 @@ class Construction {
   const arch::ArchSpec& arch_;
   const model::Machine& machine_;
   const Restrictions& given_;
-  const Judge& judge_;
+  const Evaluate& evaluate_;
   const Rooflines& rooflines_;        // by seed
-  ExpectedChips* expected_;           // null where candidates are judged one by one
+  BatchedTimes* expected_;            // null where candidates are evaluated one by one
   std::optional<std::size_t> place_;  // of the chip among them
   std::size_t keep_;
   GrowthLimits limits_;
@@ -302,7 +302,7 @@ class Construction {
   // What has been tried of a candidate: nothing, other layouts and the tiles beside it, each staging too.
   enum class Tried : std::uint8_t { kNothing, kNeighbours, kEverything };
   std::vector<Tried> tried_;  // by candidate
-  SearchEffort effort_;
+  SearchStatistics statistics_;
   std::size_t asked_ = 0;  // counts
 };
 
@@ -317,36 +317,37 @@ tile::StageProgram stated(const Candidate& c, std::int64_t registers, const arch
 }
 
 std::vector<Ranked> constructed(const expr::Expression& one_stage, const arch::ArchSpec& a,
-                                const model::Machine& machine, const Judge& judge, bool by_model, std::size_t keep,
-                                const Restrictions& given, CandidatePools* pools, SearchEffort* effort) {
+                                const model::Machine& machine, const Evaluate& evaluate, bool by_model,
+                                std::size_t keep, const Restrictions& given, CandidatePools* pools,
+                                SearchStatistics* statistics) {
   CandidatePools own(0);
   CandidatePool& pool = (pools != nullptr ? *pools : own).of(one_stage, a, given);
   Rooflines rooflines;
   if (by_model)
     for (const Seed& seed : pool.seeds()) rooflines.emplace_back(*seed.space, seed.kernel, machine);
-  Construction construction(pool, a, machine, given, judge, rooflines, by_model ? pool.expected() : nullptr, keep);
+  Construction construction(pool, a, machine, given, evaluate, rooflines, by_model ? pool.expected() : nullptr, keep);
   std::vector<Ranked> out;
-  for (const Judged& j : construction.best())
+  for (const Evaluated& j : construction.best())
     out.push_back({stated(pool[j.id], j.registers, a), base::Microseconds{j.us}});
-  if (effort != nullptr) *effort = construction.effort();
+  if (statistics != nullptr) *statistics = construction.statistics();
   return out;
 }
 
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
-                           const Restrictions& given, CandidatePools* pools, SearchEffort* effort) {
+                           const Restrictions& given, CandidatePools* pools, SearchStatistics* statistics) {
   const model::Machine machine = model::make_machine(a);
-  const Judge by_model = [&](const Candidate& c, std::int64_t registers, double limit_us) {
+  const Evaluate by_model = [&](const Candidate& c, std::int64_t registers, double limit_us) {
     return model::time_unless_bound(limit_us, *c.counts, registers, machine);
   };
-  return constructed(one_stage, a, machine, by_model, true, keep, given, pools, effort);
+  return constructed(one_stage, a, machine, by_model, true, keep, given, pools, statistics);
 }
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
                            std::size_t keep, const Restrictions& given) {
   const model::Machine machine = model::make_machine(a);
-  const Judge asked = [&](const Candidate& c, std::int64_t registers, double /*limit_us*/) {
+  const Evaluate asked = [&](const Candidate& c, std::int64_t registers, double /*limit_us*/) {
     return cost_model(tile::program_of(a.name, stated(c, registers, a))).v;
   };
   return constructed(one_stage, a, machine, asked, false, keep, given, nullptr, nullptr);

@@ -10,7 +10,7 @@
 #include "construct/candidate_pools.h"
 #include "construct/cost_model.h"
 #include "construct/restrictions.h"
-#include "construct/search_effort.h"
+#include "construct/search_statistics.h"
 #include "expr/expression.h"
 
 namespace tilescope::construct {
@@ -18,11 +18,11 @@ namespace tilescope::construct {
 // The best `keep` programs of a single-stage expression on a chip, best first by the model, no two of the same tiles
 // and sharing. Deterministic. Empty only where no program fits the chip and the restrictions. Results do not depend on
 // `pools`, which callers give that ask for many chips, nor the first ten of them on `keep`. Programs that are left out
-// are slower than the tenth, but for a gap of kSearchGap (docs/construct.md, "How a search ends"). `effort`, where it
-// is given, gets what the construction cost.
+// are slower than the tenth, but for a gap of kSearchGap (docs/construct.md, "How a search ends"). `statistics`, where
+// it is given, gets what the construction cost.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
                            const Restrictions& restrictions = {}, CandidatePools* pools = nullptr,
-                           SearchEffort* effort = nullptr);
+                           SearchStatistics* statistics = nullptr);
 
 // The same by another cost model.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "arch/spec.h"
@@ -46,6 +47,9 @@ Trace genetic_search(const SearchSpace& space, const BatchCostModel& cost_model,
 // which go on from batch to batch, look for the programs that the trees rank first. Of a batch 5 % are chosen by
 // chance.
 Trace anneal_search(const SearchSpace& space, const BatchCostModel& cost_model, const SearchBudget& budget);
+
+// Why this build cannot anneal, which anneal_search throws as std::runtime_error; empty where it can.
+std::string why_no_annealing();
 
 // Every one of the programs, which are of one chip (construct/aligned_programs.h), in their order.
 Trace exhaustive_search(const std::vector<tile::StageProgram>& programs, const arch::ArchSpec& a,

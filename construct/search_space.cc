@@ -275,7 +275,7 @@ double SearchSpace::points() const {
 std::optional<StageProgram> SearchSpace::program_at(const Point& p) const {
   const Collapsed& f = collapses_[p.collapse];
   std::optional<StageProgram> program = Decoder(f.space, f.knobs, p, chip_, limits_).program();
-  if (program) program = model::held_to_registers(std::move(*program), machine_);
+  if (program) program = model::with_max_registers(std::move(*program), machine_);
   if (program && !tile::holds_registers(*program, chip_)) return std::nullopt;
   return program;
 }

@@ -15,7 +15,7 @@ using tile::Extents;
 using tile::StageProgram;
 using tile::TileSpace;
 
-constexpr std::int64_t kMostRows = 4;  // of results that one thread keeps
+constexpr std::int64_t kMaxRows = 4;  // of results that one thread keeps
 
 // Whether an input that no result shares with another lies in rows along the axis.
 bool rows_run_along(const TileSpace& space, std::size_t axis) {
@@ -57,7 +57,7 @@ std::vector<StageProgram> sharing_programs(const std::shared_ptr<const TileSpace
   const bool idle = space->output.elements < a.core.count * a.core.max_threads;
   if (length < 4 || (!idle && !rows_run_along(*space, *longest))) return out;
   const std::int64_t widest = elements_in(limits.max_access, base::size_of(space->expression.dtype));
-  const std::int64_t most_rows = any_reuse(*space, space->spatial - 1) ? kMostRows : 1;
+  const std::int64_t most_rows = any_reuse(*space, space->spatial - 1) ? kMaxRows : 1;
   const auto add = [&](std::int64_t threads, std::int64_t sharers, std::int64_t each, std::int64_t rows) {
     const auto mapping = mapping_of(*space, rows, threads / sharers);
     Extents step(space->axes.size(), 1);

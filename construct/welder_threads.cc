@@ -35,9 +35,9 @@ std::vector<std::int64_t> prime_factors(std::int64_t n) {
   return out;
 }
 
-class Sharing {
+class ThreadSplit {
  public:
-  Sharing(const WelderPolicy& policy, const WelderTile& t) : policy_(policy), t_(t) {}
+  ThreadSplit(const WelderPolicy& policy, const WelderTile& t) : policy_(policy), t_(t) {}
 
   bool can_be_shared() const {
     for (std::size_t s = 0; s < t_.tiles.size(); ++s) {
@@ -209,7 +209,7 @@ class Sharing {
 }  // namespace
 
 std::optional<std::vector<WelderStage>> share_among_threads(const WelderPolicy& policy, const WelderTile& longer) {
-  const Sharing sharing(policy, longer);
+  const ThreadSplit sharing(policy, longer);
   if (!sharing.can_be_shared()) return std::nullopt;
   for (const std::int64_t threads : sharing.block_sizes()) {
     std::vector<WelderStage> out;

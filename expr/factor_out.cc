@@ -171,7 +171,7 @@ std::optional<Expression> one_quotient_behind(const Expression& e) {
 
 }  // namespace
 
-std::optional<Expression> with_quotients_behind(const Expression& e) {
+std::optional<Expression> with_divisions_sunk(const Expression& e) {
   std::optional<Expression> out = one_quotient_behind(e);
   for (std::size_t n = 1; out && n < kMaxStages; ++n) {
     auto next = one_quotient_behind(*out);

@@ -37,9 +37,9 @@ std::optional<Expression> factor_out(const Expression& e, std::size_t stage, std
 
 // Takes out of sums what elementwise stages in front of them bring in, one after the other: inlines such a stage into
 // its readers and applies factor_out to a sum among them, so that `P[m,n] = E[m,n] / L[m]; O[m,v] +=! P[m,n] * V[n,v]`
-// reads L behind the sum alone, which can then be carried on (expr/carry.h). Condition: that of inlined and of
-// factor_out, and the factor reads what an earlier stage writes. Nothing where that holds nowhere.
-std::optional<Expression> with_quotients_behind(const Expression& e);
+// reads L behind the sum alone, which can then be carried on (expr/online_reduction.h). Condition: that of inlined and
+// of factor_out, and the factor reads what an earlier stage writes. Nothing where that holds nowhere.
+std::optional<Expression> with_divisions_sunk(const Expression& e);
 
 // Inlines what can be inlined and costs little, the first stage first, until no stage is left that qualifies.
 // Condition: the body is a single value, or each read of the output uses every axis of its reader that is longer than 1

@@ -15,15 +15,15 @@
 namespace tilescope::lower {
 namespace {
 
-constexpr std::int64_t kMostNumber = std::int64_t{1} << 40;  // bytes of an array, coefficients
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 40;  // bytes of an array, coefficients
 
 expr::Span range_in(const std::vector<Index>& indices, std::size_t i) { return indices[i].range; }
 expr::Span range_in(const std::vector<expr::Span>& ranges, std::size_t i) { return ranges[i]; }
 
 template <class Ranges>
 std::optional<expr::Span> range_over(const Ranges& ranges, const Affine& a) {
-  constexpr std::int64_t kMost = std::int64_t{1} << kIndexBits;
-  const auto fits = [](std::int64_t v) { return v >= -kMost && v <= kMost; };
+  constexpr std::int64_t kMax = std::int64_t{1} << kIndexBits;
+  const auto fits = [](std::int64_t v) { return v >= -kMax && v <= kMax; };
   expr::Span sum{a.constant, a.constant};
   for (const AffineTerm& t : a.terms) {
     const expr::Span r = range_in(ranges, static_cast<std::size_t>(t.index));
@@ -167,7 +167,7 @@ void KernelCheck::sizes() {
     const Buffer& x = k_.buffers[b];
     const std::string path = fmt::format("{}.buffers[{}]", path_, b);
     const std::int64_t size = base::size_of(x.dtype).n;
-    if (x.elements < 1 || x.elements > kMostNumber / size) {
+    if (x.elements < 1 || x.elements > kMaxNumber / size) {
       wrong(path, "{} has {} elements", x.name, x.elements);
       continue;
     }
@@ -205,7 +205,7 @@ void KernelCheck::mbarriers() {
   for (std::size_t s = 0; s < k_.mbarriers.size(); ++s) {
     const Mbarrier& x = k_.mbarriers[s];
     const std::string path = fmt::format("{}.mbarriers[{}]", path_, s);
-    if (x.stages < 1 || x.stages > k_.shared_bytes / bytes || x.arrivals < 1 || x.arrivals > kMostNumber) {
+    if (x.stages < 1 || x.stages > k_.shared_bytes / bytes || x.arrivals < 1 || x.arrivals > kMaxNumber) {
       wrong(path, "{} has {} stages of {} arrivals, in {} B of the scratchpad", x.name, x.stages, x.arrivals,
             k_.shared_bytes);
       continue;
@@ -235,7 +235,7 @@ void check_arrays(const Module& m, const arch::ArchSpec& chip, const KernelLimit
   };
   if (m.kernels.empty()) wrong("kernels", "expected a kernel");
   const arch::Hierarchy levels = arch::hierarchy_of(chip);
-  const std::int64_t capacity = levels.dram == nullptr ? kMostNumber : levels.dram->capacity.n;
+  const std::int64_t capacity = levels.dram == nullptr ? kMaxNumber : levels.dram->capacity.n;
   std::int64_t bytes = 0, elements = 0;
   std::set<std::string_view> names;
   for (std::size_t g = 0; g < m.globals.size(); ++g) {
@@ -243,7 +243,7 @@ void check_arrays(const Module& m, const arch::ArchSpec& chip, const KernelLimit
     const std::string path = fmt::format("arrays[{}]", g);
     const std::int64_t size = base::size_of(x.dtype).n;
     if (!names.insert(x.name).second) wrong(path, fmt::format("'{}' is the name of another", x.name));
-    if (x.elements < 1 || x.elements > kMostNumber / size)
+    if (x.elements < 1 || x.elements > kMaxNumber / size)
       wrong(path, fmt::format("{} has {} elements", x.name, x.elements));
     else if ((bytes += x.elements * size) > capacity)
       return wrong(path, fmt::format("arrays of {} B so far, {} has {}", bytes, chip.name, capacity));

@@ -13,9 +13,9 @@
 namespace tilescope::lower {
 namespace {
 
-constexpr std::int64_t kMostPoints = 1 << 20;       // that are all tried
-constexpr std::int64_t kDrawnPoints = 1 << 14;      // of more than that
-constexpr std::int64_t kMostDerivations = 1 << 26;  // of a kernel's indices, for all of its accesses
+constexpr std::int64_t kMaxPoints = 1 << 20;       // that are all tried
+constexpr std::int64_t kDrawnPoints = 1 << 14;     // of more than that
+constexpr std::int64_t kMaxDerivations = 1 << 26;  // of a kernel's indices, for all of its accesses
 
 // What is known to lie in 0 .. bound-1.
 struct Known {
@@ -81,12 +81,12 @@ class Bounds {
     for (const std::size_t i : base) {
       const std::int64_t extent = ranges_[i].high - ranges_[i].low + 1;
       if (extent < 1) return {};
-      points = extent > kMostPoints ? kMostPoints + 1 : std::min(points * extent, kMostPoints + 1);
+      points = extent > kMaxPoints ? kMaxPoints + 1 : std::min(points * extent, kMaxPoints + 1);
     }
-    const bool drawn = points > kMostPoints;
+    const bool drawn = points > kMaxPoints;
     std::vector<std::int64_t> at(k_.indices.size(), 0);
     std::uint64_t state = 0x9e3779b97f4a7c15;
-    for (std::int64_t p = 0; p < (drawn ? kDrawnPoints : points) && derivations < kMostDerivations; ++p) {
+    for (std::int64_t p = 0; p < (drawn ? kDrawnPoints : points) && derivations < kMaxDerivations; ++p) {
       std::int64_t rest = p;
       for (const std::size_t i : base) {
         const std::int64_t extent = ranges_[i].high - ranges_[i].low + 1;
@@ -129,9 +129,9 @@ class Bounds {
   std::int64_t least_upper(Affine value, const std::vector<Known>& known) const {
     std::int64_t added = 0;
     auto best = upper(value);
-    constexpr int kMostSteps = 64;
+    constexpr int kMaxSteps = 64;
     bool better = true;
-    for (int step = 0; better && step < kMostSteps; ++step) {
+    for (int step = 0; better && step < kMaxSteps; ++step) {
       better = false;
       for (const Known& g : known) {
         for (const AffineTerm& t : g.value.terms) {

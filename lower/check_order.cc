@@ -83,7 +83,7 @@ void KernelCheck::overlaps() {
 
 namespace {
 
-constexpr std::int64_t kMostSteps = 1 << 21;  // of all roles of a block; who runs the kernel sees what comes later
+constexpr std::int64_t kMaxSteps = 1 << 21;  // of all roles of a block; who runs the kernel sees what comes later
 
 // A mistake and the statement at which it shows.
 struct Stopped {
@@ -114,7 +114,7 @@ class Progress {
         while (advance(c)) {
           progress = true;
           if (stopped_) return stopped_;
-          if (++steps_ > kMostSteps) return std::nullopt;
+          if (++steps_ > kMaxSteps) return std::nullopt;
         }
     }
     for (const Crew& c : crews_)

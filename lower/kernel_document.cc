@@ -41,7 +41,7 @@ struct Scope {
 
 constexpr std::array<std::string_view, 5> kWhat = {"array of the module", "index", "buffer", "mbarrier",
                                                    "matrix instruction of the kernel"};
-constexpr std::size_t kMostNamed = 1000;  // of a kind, in a kernel
+constexpr std::size_t kMaxNamed = 1000;  // of a kind, in a kernel
 
 class Reader {
  public:
@@ -103,7 +103,7 @@ class Reader {
   void text(const Value& v, const std::string& path, const Take& take) {
     const auto given = base::as_text(&v, path, s_.diags);
     if (!given) return;
-    AffineText t(*given, kMost);
+    AffineText t(*given, kMax);
     take(t);
     if (t.ok()) t.end();
     base::Position where = v.at;
@@ -135,8 +135,8 @@ class Reader {
     const List* all = base::as_list(&v, path, s_.diags);
     if (all == nullptr) return;
     if constexpr (requires(T x) { x.name; })
-      if (all->size() > kMostNamed)
-        return s_.diags.error(v.at, fmt::format("{}: expected at most {}, got {}", path, kMostNamed, all->size()));
+      if (all->size() > kMaxNamed)
+        return s_.diags.error(v.at, fmt::format("{}: expected at most {}, got {}", path, kMaxNamed, all->size()));
     for (std::size_t i = 0; i < all->size(); ++i) {
       T& next = out.emplace_back();
       read((*all)[i], fmt::format("{}[{}]", path, i), next);

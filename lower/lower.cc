@@ -48,8 +48,8 @@ bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, ba
   return diags.count() == before;
 }
 
-std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                                           const tile::NodePlaces& at) {
+std::optional<tile::StageProgram> retargeted_to(tile::StageProgram p, const arch::ArchSpec& chip,
+                                                base::Diagnostics& diags, const tile::NodePlaces& at) {
   if (!check_lowerable(p, chip, diags, at)) return std::nullopt;
   p.micro_kernel = std::visit([&](const auto& kernel) { return on_chip(kernel, chip); }, p.micro_kernel);
   return p;

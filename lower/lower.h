@@ -31,7 +31,7 @@ bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, ba
 
 // A program made for any chip, as this one takes it: with this chip's own instruction of the name that the program
 // says. Nothing, after errors, where it cannot be lowered.
-std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                                           const tile::NodePlaces& at = {});
+std::optional<tile::StageProgram> retargeted_to(tile::StageProgram p, const arch::ArchSpec& chip,
+                                                base::Diagnostics& diags, const tile::NodePlaces& at = {});
 
 }  // namespace tilescope::lower

@@ -54,7 +54,7 @@ class Printer {
     for (const Buffer& b : k.buffers) line(1, buffer(b));
     for (const MatrixInstruction& i : k.matrix_instructions) line(1, instruction(i));
     for (const Mbarrier& s : k.mbarriers)
-      line(1, fmt::format("signal    {}[{}] of {} arrivals at byte {}", s.name, s.stages, s.arrivals, s.offset_bytes));
+      line(1, fmt::format("mbarrier  {}[{}] of {} arrivals at byte {}", s.name, s.stages, s.arrivals, s.offset_bytes));
     for (const Index& i : k.indices)
       if (i.kind == IndexKind::kDerived) line(1, derived(i));
     body(k.body, 1);
@@ -112,16 +112,17 @@ class Printer {
   }
   void statement(const Wgmma& m, const std::string& note, int depth) {
     const MatrixInstruction& i = instruction_of(*k_, m);
-    line(depth, fmt::format("{} += {} * {} staged by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
+    line(depth, fmt::format("{} += {} * {} in smem by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
                             i.shape.m, m.columns, i.shape.k, note));
   }
   void statement(const WgmmaFence& b, const std::string& note, int depth) {
-    line(depth, fmt::format("begin products of {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));
+    line(depth, fmt::format("wgmma.fence {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));
   }
   void statement(const WgmmaCommitWait& e, const std::string& note, int depth) {
-    line(depth, fmt::format("end products of {}{}", k_->buffers[static_cast<std::size_t>(e.sums)].name, note));
+    line(depth,
+         fmt::format("wgmma.commit_group, wait_group {}{}", k_->buffers[static_cast<std::size_t>(e.sums)].name, note));
   }
-  void statement(const ProxyFence&, const std::string& note, int depth) { line(depth, "publish" + note); }
+  void statement(const ProxyFence&, const std::string& note, int depth) { line(depth, "fence.proxy.async" + note); }
   void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
     std::string text =
@@ -152,9 +153,9 @@ class Printer {
     }
   }
   void statement(const Barrier&, const std::string& note, int depth) { line(depth, "barrier" + note); }
-  void statement(const Commit&, const std::string& note, int depth) { line(depth, "commit" + note); }
+  void statement(const Commit&, const std::string& note, int depth) { line(depth, "cp.async.commit_group" + note); }
   void statement(const Wait& w, const std::string& note, int depth) {
-    line(depth, fmt::format("wait until {} pending{}", w.pending, note));
+    line(depth, fmt::format("cp.async.wait_group {}{}", w.pending, note));
   }
   void statement(const WarpSpecialized& w, const std::string& note, int depth) {
     for (const WarpRole& r : w.roles) {
@@ -163,17 +164,17 @@ class Printer {
     }
   }
   void statement(const MbarrierArrive& a, const std::string& note, int depth) {
-    const std::string bytes = a.bytes > 0 ? fmt::format(", {} B to come", a.bytes) : "";
-    line(depth, fmt::format("arrive at {}{}{}", phase(a.mbarrier, a.phase), bytes, note));
+    const std::string bytes = a.bytes > 0 ? fmt::format(", expect {} B", a.bytes) : "";
+    line(depth, fmt::format("arrive {}{}{}", phase(a.mbarrier, a.phase), bytes, note));
   }
   void statement(const MbarrierWait& a, const std::string& note, int depth) {
-    line(depth, fmt::format("await {}{}", phase(a.mbarrier, a.phase), note));
+    line(depth, fmt::format("wait {}{}", phase(a.mbarrier, a.phase), note));
   }
   void statement(const TmaLoad& b, const std::string& note, int depth) {
-    line(depth, fmt::format("{} <~ box {} for {}{}", access(b.shared), box(b), phase(b.mbarrier, b.phase), note));
+    line(depth, fmt::format("{} <~ tma {} by {}{}", access(b.shared), box(b), phase(b.mbarrier, b.phase), note));
   }
   void statement(const TmaStore& b, const std::string& note, int depth) {
-    line(depth, fmt::format("box {} <~ {}{}", box(b), access(b.shared), note));
+    line(depth, fmt::format("tma {} <~ {}{}", box(b), access(b.shared), note));
   }
 
   std::string box(const TmaBox& b) const {

@@ -33,7 +33,7 @@ template <class T>
 using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 // What an initiator asked for.
-struct Asked {
+struct Transaction {
   enum class By : std::uint8_t { kApproximate, kLoose, kBatch } by{};
   tlm::tlm_generic_payload* payload = nullptr;  // of kApproximate
   int port = 0;                                 // likewise
@@ -85,7 +85,7 @@ struct CacheTarget::Parts {
   MemoryPort dram;
   std::unique_ptr<sim::CacheHierarchy> caches;
   bool late = false;  // answers of `dram` come in SystemC's time, and nothing runs ahead of that
-  std::vector<Asked> asked;
+  std::vector<Transaction> asked;
   std::vector<int> free;  // places of them
   std::uint64_t numbers = 0, parts = 0;
   Earliest<Waiting> waiting;
@@ -130,7 +130,7 @@ struct CacheTarget::Parts {
     return why || has(core) ? why : tlm::TLM_GENERIC_ERROR_RESPONSE;
   }
 
-  int open(Asked a) {
+  int open(Transaction a) {
     if (free.empty()) {
       free.push_back(static_cast<int>(asked.size()));
       asked.emplace_back();
@@ -143,7 +143,9 @@ struct CacheTarget::Parts {
     return place;
   }
   // Whether the event serves it.
-  bool in_time(const Asked& a) const { return a.by == Asked::By::kApproximate || (late && a.by == Asked::By::kLoose); }
+  bool in_time(const Transaction& a) const {
+    return a.by == Transaction::By::kApproximate || (late && a.by == Transaction::By::kLoose);
+  }
 
   // Cuts it at lines. What continues a piece of the same line is one request with that.
   void push(int place, sim::CacheRequest r, Cycle turn_at, std::int64_t& last_line) {
@@ -159,7 +161,7 @@ struct CacheTarget::Parts {
       asked[static_cast<std::size_t>(place)].left += r.continues ? 0 : 1;
     }
   }
-  int ask(const Asked& a, int core, const tlm::tlm_generic_payload& payload, Cycle at) {
+  int ask(const Transaction& a, int core, const tlm::tlm_generic_payload& payload, Cycle at) {
     const int place = open(a);
     std::int64_t none = -1;
     push(place,
@@ -175,7 +177,7 @@ struct CacheTarget::Parts {
     int place = kNone, before = kNone;
     std::int64_t line = -1;
     for (const Batch::Request& r : pieces) {
-      const int own = open({.by = Asked::By::kBatch, .id = r.id});
+      const int own = open({.by = Transaction::By::kBatch, .id = r.id});
       if (before == kNone)
         place = own;
       else
@@ -211,7 +213,7 @@ struct CacheTarget::Parts {
     caches->run(taken, until, fresh);
     for (const sim::CacheReply& r : fresh) {
       replies.push(r.at);
-      Asked& a = asked[static_cast<std::size_t>(r.ticket)];
+      Transaction& a = asked[static_cast<std::size_t>(r.ticket)];
       a.done = std::max(a.done, r.at);
       a.level = std::max(a.level, r.level);
       last = std::max(last, r.at);
@@ -220,18 +222,18 @@ struct CacheTarget::Parts {
   }
 
   void end(int place) {
-    const Asked& a = asked[static_cast<std::size_t>(place)];
+    const Transaction& a = asked[static_cast<std::size_t>(place)];
     if (in_time(a)) --in_system_time;
-    if (a.by == Asked::By::kApproximate) responses.push({{a.done, a.number, a.payload}, a.port});
-    if (a.by == Asked::By::kLoose) {
+    if (a.by == Transaction::By::kApproximate) responses.push({{a.done, a.number, a.payload}, a.port});
+    if (a.by == Transaction::By::kLoose) {
       if (late) answered.notify(sc_core::SC_ZERO_TIME);
       return;
     }
     const sc_core::sc_time done = time.begin_of(a.done);
     const int level = a.level;
     for (int p = place; p != kNone; p = asked[static_cast<std::size_t>(p)].next) {
-      const Asked& piece = asked[static_cast<std::size_t>(p)];
-      if (piece.by == Asked::By::kBatch)
+      const Transaction& piece = asked[static_cast<std::size_t>(p)];
+      if (piece.by == Transaction::By::kBatch)
         answers.push_back({.id = piece.id, .done = done, .row_hit = false, .merges = false, .level = level});
       free.push_back(p);
     }
@@ -324,7 +326,7 @@ void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_co
   const sc_core::sc_time& now = sc_core::sc_time_stamp();
   const Cycle at = p.time.tick_from(now + delay);
   p.advance(p.late ? p.time.now() : at);
-  const int place = p.ask({.by = Asked::By::kLoose}, core, payload, at);
+  const int place = p.ask({.by = Transaction::By::kLoose}, core, payload, at);
   const auto own = static_cast<std::size_t>(place);
   p.notify();
   while (p.asked[own].left > 0) {
@@ -362,7 +364,7 @@ tlm::tlm_sync_enum CacheTarget::nb_transport_fw(int port, tlm::tlm_generic_paylo
   if (why) return tlm::TLM_COMPLETED;
   if (payload.has_mm()) payload.acquire();
   p.advance(p.time.now());
-  p.ask({.by = Asked::By::kApproximate, .payload = &payload, .port = port}, core, payload,
+  p.ask({.by = Transaction::By::kApproximate, .payload = &payload, .port = port}, core, payload,
         p.time.tick_from(sc_core::sc_time_stamp() + delay));
   p.notify();
   phase = tlm::END_REQ;

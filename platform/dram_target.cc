@@ -25,7 +25,7 @@ using sim::operator""_nck;
 constexpr int kNone = -1;
 
 // What an initiator asked for.
-struct Asked {
+struct Transaction {
   enum class By : std::uint8_t { kApproximate, kLoose, kPosted, kBatch } by{};
   tlm::tlm_generic_payload* payload = nullptr;  // of kApproximate
   std::uint64_t id = 0;                         // of kBatch
@@ -54,7 +54,7 @@ struct DramTarget::Parts {
   std::string derived;  // where addresses lie, in words, if the chip has no mapping
   sim::TraceSpec spec;
   sim::DramChannels dram;
-  std::vector<Asked> asked;
+  std::vector<Transaction> asked;
   std::vector<int> free;  // places of them
   std::vector<sim::DramServed> served;
   std::priority_queue<Response<Clock>, std::vector<Response<Clock>>, std::greater<>> responses;
@@ -77,7 +77,7 @@ struct DramTarget::Parts {
         spec(sim::trace_spec(chip, derived)),
         dram(spec.dram, spec.channels) {}
 
-  int open(Asked::By by, tlm::tlm_generic_payload* payload, std::uint64_t id) {
+  int open(Transaction::By by, tlm::tlm_generic_payload* payload, std::uint64_t id) {
     if (free.empty()) {
       free.push_back(static_cast<int>(asked.size()));
       asked.emplace_back();
@@ -85,7 +85,7 @@ struct DramTarget::Parts {
     const int place = free.back();
     free.pop_back();
     asked[static_cast<std::size_t>(place)] = {by, payload, id};
-    in_system_time += by == Asked::By::kBatch ? 0 : 1;
+    in_system_time += by == Transaction::By::kBatch ? 0 : 1;
     return place;
   }
 
@@ -113,10 +113,10 @@ struct DramTarget::Parts {
   // As a cache asks: bursts of one row together.
   void push_trains(std::span<const Batch::Request> pieces, bool tells_merges) {
     const Batch::Request& r = pieces.front();
-    const int place = open(Asked::By::kBatch, nullptr, r.id);
+    const int place = open(Transaction::By::kBatch, nullptr, r.id);
     int before = place;
     for (const Batch::Request& more : pieces.subspan(1)) {
-      const int own = open(Asked::By::kBatch, nullptr, more.id);
+      const int own = open(Transaction::By::kBatch, nullptr, more.id);
       asked[static_cast<std::size_t>(before)].next = own;
       before = own;
     }
@@ -155,7 +155,7 @@ struct DramTarget::Parts {
     for (const sim::DramServed& s : served) {
       bursts += s.bursts;
       last = std::max(last, s.done);
-      Asked& a = asked[static_cast<std::size_t>(s.id)];
+      Transaction& a = asked[static_cast<std::size_t>(s.id)];
       if (s.merges) {
         a.read_hit = a.read_hit && s.row_hit;
         if (a.reads > 0) {
@@ -171,11 +171,11 @@ struct DramTarget::Parts {
   }
 
   void end(int place) {
-    const Asked& a = asked[static_cast<std::size_t>(place)];
-    if (a.by == Asked::By::kApproximate) responses.push({a.done, responded++, a.payload});
-    if (a.by != Asked::By::kBatch) --in_system_time;
-    if (a.by == Asked::By::kBatch) answer(place, a.done, a.row_hit, false);
-    if (a.by == Asked::By::kLoose) return;
+    const Transaction& a = asked[static_cast<std::size_t>(place)];
+    if (a.by == Transaction::By::kApproximate) responses.push({a.done, responded++, a.payload});
+    if (a.by != Transaction::By::kBatch) --in_system_time;
+    if (a.by == Transaction::By::kBatch) answer(place, a.done, a.row_hit, false);
+    if (a.by == Transaction::By::kLoose) return;
     for (int p = place; p != kNone; p = asked[static_cast<std::size_t>(p)].next) free.push_back(p);
   }
 
@@ -192,7 +192,7 @@ struct DramTarget::Parts {
   }
 
   void accept(tlm::tlm_generic_payload& payload, Clock at) {
-    push_bursts(open(Asked::By::kApproximate, &payload, 0), static_cast<std::int64_t>(payload.get_address()),
+    push_bursts(open(Transaction::By::kApproximate, &payload, 0), static_cast<std::int64_t>(payload.get_address()),
                 payload.get_data_length(), payload.is_write(), at);
   }
 
@@ -222,8 +222,8 @@ struct DramTarget::Parts {
       next = i + 1;
       const Batch::Request& r = all[i];
       if (batch.cut_at_bursts) {
-        push_bursts(open(Asked::By::kBatch, nullptr, r.id), static_cast<std::int64_t>(r.address), r.bytes, r.write,
-                    time.tick_from(r.at));
+        push_bursts(open(Transaction::By::kBatch, nullptr, r.id), static_cast<std::int64_t>(r.address), r.bytes,
+                    r.write, time.tick_from(r.at));
         continue;
       }
       while (next < all.size() && all[next].continues) ++next;
@@ -236,7 +236,7 @@ struct DramTarget::Parts {
   }
 
   Clock read(std::int64_t address, std::int64_t bytes, Clock at) {
-    const int place = open(Asked::By::kLoose, nullptr, 0);
+    const int place = open(Transaction::By::kLoose, nullptr, 0);
     push_bursts(place, address, bytes, false, at);
     const auto own = static_cast<std::size_t>(place);
     while (asked[own].left > 0) run(dram.next() + 1_nck);
@@ -250,7 +250,7 @@ struct DramTarget::Parts {
       accepted = std::max(accepted, dram.next());
       run(dram.next() + 1_nck);
     }
-    push_bursts(open(Asked::By::kPosted, nullptr, 0), address, bytes, true, accepted);
+    push_bursts(open(Transaction::By::kPosted, nullptr, 0), address, bytes, true, accepted);
     return accepted + sim::kDramHandshake;
   }
 };

@@ -31,7 +31,7 @@ lower::Module read_kernels(const std::string& path, const arch::ArchSpec& chip) 
   if (!program) refuse(diags);
   const tile::ProgramPlaces at = tile::places_of(*document, chip);
   for (std::size_t s = 0; s < program->stages(); ++s)
-    if (auto taken = lower::taken_by(std::move(program->simt()[s]), chip, diags, at.at(s)))
+    if (auto taken = lower::retargeted_to(std::move(program->simt()[s]), chip, diags, at.at(s)))
       program->simt()[s] = std::move(*taken);
   if (!diags.ok()) refuse(diags);
   auto module = lower::lower(*program, chip, diags, at);

@@ -10,14 +10,14 @@
 #include "arch/hierarchy.h"
 #include "sim/common/report.h"
 #include "sim/memory/dram_spec.h"
-#include "sim/memory/foreign_dram.h"
+#include "sim/memory/external_dram.h"
 #include "sim/ticks_of_time.h"
 
 namespace tilescope::systemc {
 namespace {
 
 // Of one socket: what a memory that makes its callers wait can have under way at a time.
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 // Which request a payload is.
 struct Number : tlm::tlm_extension<Number> {
@@ -84,8 +84,8 @@ sim::DramFactory MemoryPort::as_dram(const arch::ArchSpec& chip) {
   const arch::DramLevel& level = *arch::dram_of(chip);
   return [this, time = sim::TicksOfTime<sim::Clock>(level.clock), burst = arch::transaction_of(level).n,
           channels = level.channels, pseudo = sim::dram_spec(level).pseudo_channels] {
-    return std::make_unique<sim::ForeignDram>(std::make_unique<AtPort<sim::Clock>>(*this, time), name(), burst,
-                                              channels, pseudo);
+    return std::make_unique<sim::ExternalDram>(std::make_unique<AtPort<sim::Clock>>(*this, time), name(), burst,
+                                               channels, pseudo);
   };
 }
 
@@ -191,7 +191,7 @@ void MemoryPort::send() {
   if (ready_.empty()) return;
   if (idle_ > 0) {
     ready_event_.notify(sc_core::SC_ZERO_TIME);
-  } else if (threads_ < kMostThreads) {
+  } else if (threads_ < kMaxThreads) {
     ++threads_;
     sc_core::sc_spawn([this] { ask_loosely(); });
     due_.notify(sc_core::SC_ZERO_TIME);  // for another one, if this one waits

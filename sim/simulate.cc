@@ -19,7 +19,7 @@
 namespace tilescope::sim {
 namespace {
 
-// By which the times of a part of a chip and of the one that judges it may differ.
+// By which the times of a part of a chip and of the one that validates it may differ.
 constexpr double kAgree = 0.05;
 
 constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
@@ -186,8 +186,9 @@ Machine machine_with(const arch::ArchSpec& chip, Foreign foreign) {
   return m;
 }
 
-// The scale of the part that judges another: half as large, or twice where that would have no core, slice or channel.
-std::int64_t judge_of(const Machine& whole, std::int64_t scale) {
+// The scale of the part that validates another: half as large, or twice where that would have no core, slice or
+// channel.
+std::int64_t validation_scale_of(const Machine& whole, std::int64_t scale) {
   try {
     part_of(whole, 2 * scale);
     return 2 * scale;
@@ -197,10 +198,10 @@ std::int64_t judge_of(const Machine& whole, std::int64_t scale) {
 }
 
 std::string disagreement(const ScaledReport& s) {
-  const double apart = std::abs(s.time.v - s.judge_time.v) / std::min(s.time.v, s.judge_time.v);
+  const double apart = std::abs(s.time.v - s.validation_time.v) / std::min(s.time.v, s.validation_time.v);
   if (apart <= kAgree) return {};
   return fmt::format("1/{} of the chip takes {:.4g} us and 1/{} of it {:.4g} us, {:.1f} % apart; {:g} % are accepted",
-                     s.scale, s.time.v, s.judge, s.judge_time.v, 100 * apart, 100 * kAgree);
+                     s.scale, s.time.v, s.validation, s.validation_time.v, 100 * apart, 100 * kAgree);
 }
 
 }  // namespace
@@ -282,8 +283,8 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   } else {
     SimReport report = on(part);
     scaled.time = report.time;
-    scaled.judge = judge_of(whole, options.scale);
-    scaled.judge_time = on(part_of(whole, scaled.judge)).time;
+    scaled.validation = validation_scale_of(whole, options.scale);
+    scaled.validation_time = on(part_of(whole, scaled.validation)).time;
     scaled.refused = disagreement(scaled);
     if (scaled.refused.empty()) {
       report.scaled = scaled;

@@ -19,13 +19,13 @@ namespace {
 constexpr Clock kNever = DramModel::kNever;
 
 // A burst, and when its request may arrive.
-struct Asked {
+struct TimedBurst {
   Burst burst;
   Clock at{};
 };
 
-std::vector<Asked> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
-  std::vector<Asked> out;
+std::vector<TimedBurst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
+  std::vector<TimedBurst> out;
   for (const TraceRequest& r : trace)
     for (std::int64_t a = r.address; a < r.address + r.bytes; a = out.back().burst.end)
       out.push_back({spec.burst_at(a, r.address + r.bytes, r.write), Clock(r.at)});
@@ -34,7 +34,7 @@ std::vector<Asked> bursts_of(const std::vector<TraceRequest>& trace, const Trace
 
 class Replay {
  public:
-  Replay(const TraceSpec& spec, const std::vector<Asked>& bursts, bool timed)
+  Replay(const TraceSpec& spec, const std::vector<TimedBurst>& bursts, bool timed)
       : spec_(spec), bursts_(bursts), dram_(spec.dram, spec.channels), arrivals_(bursts.size()), timed_(timed) {}
 
   void all_at_once() {
@@ -101,7 +101,7 @@ class Replay {
   void drain() { dram_.run(kNever, served_); }
 
   const TraceSpec& spec_;
-  const std::vector<Asked>& bursts_;
+  const std::vector<TimedBurst>& bursts_;
   DramChannels dram_;
   std::vector<Clock> arrivals_;
   bool timed_;
@@ -175,7 +175,7 @@ LatencySummary summary_of(std::vector<std::int64_t>& latencies) {
 }
 
 TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection) {
-  const std::vector<Asked> bursts = bursts_of(trace, spec);
+  const std::vector<TimedBurst> bursts = bursts_of(trace, spec);
   Replay replay(spec, bursts, injection.timed);
   switch (injection.kind) {
     case Injection::Kind::kSaturated:

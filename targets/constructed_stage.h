@@ -9,16 +9,16 @@
 #include <variant>
 #include <vector>
 
-#include "construct/search_effort.h"
+#include "construct/search_statistics.h"
 #include "tile/program.h"
 
 namespace tilescope::targets {
 
 struct ConstructedStage {
-  tile::Nodes programs;                           // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;     // of roller-osdi22: epsilon, programs found
-  std::string why;                                // why there are none
-  std::optional<construct::SearchEffort> effort;  // of roller
+  tile::Nodes programs;                                   // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;             // of roller-osdi22: epsilon, programs found
+  std::string why;                                        // why there are none
+  std::optional<construct::SearchStatistics> statistics;  // of roller
 
   std::size_t count() const {
     return std::visit([](const auto& of) { return of.size(); }, programs);

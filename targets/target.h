@@ -57,12 +57,12 @@ class Verifier;
 
 // A function, or the sentence that says why the class has none.
 template <class Function>
-class Ability;
+class Capability;
 template <class Result, class... Parameters>
-class Ability<Result(Parameters...)> {
+class Capability<Result(Parameters...)> {
  public:
-  constexpr Ability(Result (*does)(Parameters...)) : does_(does) {}
-  constexpr Ability(const char* why_not) : why_not_(why_not) {}
+  constexpr Capability(Result (*does)(Parameters...)) : does_(does) {}
+  constexpr Capability(const char* why_not) : why_not_(why_not) {}
 
   // Only where there is no refusal (checked).
   Result operator()(Parameters... parameters) const {
@@ -70,7 +70,7 @@ class Ability<Result(Parameters...)> {
     return does_(std::forward<Parameters>(parameters)...);
   }
   // Empty where the class can.
-  constexpr std::string_view refusal() const { return why_not_; }
+  constexpr std::string_view why_unsupported() const { return why_not_; }
 
  private:
   Result (*does_)(Parameters...) = nullptr;
@@ -88,71 +88,72 @@ using CostModel = std::function<std::vector<base::Microseconds>(std::span<const 
 
 struct Target {
   // Finds at most `keep` programs of a single-stage expression, as the model ranks them.
-  Ability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
-                           std::size_t keep, const construct::Restrictions& given)>
+  Capability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
+                              std::size_t keep, const construct::Restrictions& given)>
       construct;
   // Whether `roller`, and `connect` after it, find the same programs of such stages on both chips; false where that is
   // not known.
-  Ability<bool(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate)>
+  Capability<bool(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate)>
       same_programs;
   // The trace of a search that tries programs, by the cost model's times; empty after an error where an exhaustive one
   // would need more than the budget.
-  Ability<std::vector<construct::Ranked>(const expr::Expression& stage, const arch::ArchSpec& a,
-                                         const SearchOptions& how, const CostModel& cost_model,
-                                         base::Diagnostics& diags)>
+  Capability<std::vector<construct::Ranked>(const expr::Expression& stage, const arch::ArchSpec& a,
+                                            const SearchOptions& how, const CostModel& cost_model,
+                                            base::Diagnostics& diags)>
       search;
   // The programs that an exhaustive search tries (construct/aligned_programs.h).
-  Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;
+  Capability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)>
+      aligned;
   // The fastest program of an expression of several stages of which some share a kernel, `apart` being its best with
   // every stage a kernel of its own; nothing where none is faster than that.
-  Ability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a,
-                                        const construct::Restrictions& given)>
+  Capability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart,
+                                           const arch::ArchSpec& a, const construct::Restrictions& given)>
       connect;
   // Why no program may multiply by the instruction, in a sentence; empty where they may.
-  Ability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
+  Capability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
   // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it
   // was made for. Nothing, after errors `at` its places, where it cannot be lowered for the chip.
-  Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                        const tile::ProgramPlaces& at)>
-      taken_by;
+  Capability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                           const tile::ProgramPlaces& at)>
+      retargeted_to;
   // What the chip does for the program. Nothing, after errors, where it cannot run on the chip.
-  Ability<std::optional<Lowered>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                 const tile::ProgramPlaces& at)>
+  Capability<std::optional<Lowered>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                    const tile::ProgramPlaces& at)>
       lower;
   // The same, for people.
-  Ability<std::string(const Lowered& program)> print;
+  Capability<std::string(const Lowered& program)> print;
   // What runs it: "kernel", or "machine".
   std::string_view runs;
-  // Why construction does not say what it did (construct/search_effort.h); empty where it does.
-  std::string_view effort;
+  // Why construction does not say what it did (construct/search_statistics.h); empty where it does.
+  std::string_view statistics;
   // Why inputs cannot lie where programs want them; empty where they can.
   std::string_view placement;
   // What a program needs of one core's memory.
-  Ability<base::Bytes(const tile::RProgram& p, const arch::ArchSpec& a)> core_bytes;
-  Ability<Estimator(const arch::ArchSpec& a)> estimate;
+  Capability<base::Bytes(const tile::RProgram& p, const arch::ArchSpec& a)> core_bytes;
+  Capability<Estimator(const arch::ArchSpec& a)> estimate;
   // The calibration ratios that the estimates depend on, by name: of levels, outermost first, then of instructions.
-  Ability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
+  Capability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
   // Throws sim::SimError where the chip cannot run it.
-  Ability<sim::SimReport(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options)> simulate;
+  Capability<sim::SimReport(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options)> simulate;
   // The accesses of every kernel, exactly and without time.
-  Ability<std::vector<std::vector<lower::CopyCount>>(const Lowered& program, const arch::ArchSpec& a)> count;
+  Capability<std::vector<std::vector<lower::CopyCount>>(const Lowered& program, const arch::ArchSpec& a)> count;
   // Why no part of the chip stands for one of `scale` of it, in a sentence; empty where one does.
-  Ability<std::string(const arch::ArchSpec& a, std::int64_t scale)> scale_refusal;
-  Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
+  Capability<std::string(const arch::ArchSpec& a, std::int64_t scale)> scale_refusal;
+  Capability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
   // The text of kernels, headed by `about`; nothing, after errors, where the dialect cannot express it.
-  Ability<std::optional<cuda::Emitted>(const Lowered& program, std::string_view about, cuda::Dialect dialect,
-                                       base::Diagnostics& diags, base::Position at)>
+  Capability<std::optional<cuda::Emitted>(const Lowered& program, std::string_view about, cuda::Dialect dialect,
+                                          base::Diagnostics& diags, base::Position at)>
       emit;
 };
 
 // The row of the chip's class.
 const Target& target_of(const arch::ArchSpec& a);
 
-// Why the chip's class has no such ability, in a sentence that begins with the chip's name; empty where it has.
+// Why the chip's class has no such capability, in a sentence that begins with the chip's name; empty where it has.
 std::string refused(const arch::ArchSpec& a, std::string_view refusal);
 template <class Function>
-std::string refusal(const arch::ArchSpec& a, Ability<Function> Target::* ability) {
-  return refused(a, (target_of(a).*ability).refusal());
+std::string why_unsupported(const arch::ArchSpec& a, Capability<Function> Target::* capability) {
+  return refused(a, (target_of(a).*capability).why_unsupported());
 }
 
 }  // namespace tilescope::targets

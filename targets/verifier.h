@@ -35,7 +35,7 @@ class Verifier {
   virtual ~Verifier() = default;
 
   // Why no program can run on this machine, in a sentence; nothing where programs can.
-  virtual std::optional<std::string> refusal() const = 0;
+  virtual std::optional<std::string> why_unsupported() const = 0;
   // Iterations of a program that run() takes one by one, at the pace of a plain loop.
   virtual double slow_points(const tile::RProgram& program) const = 0;
   // Takes a program; its number, or nothing after errors where it cannot run on the chip.

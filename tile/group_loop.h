@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loop of a group whose reductions are carried on (Edge::carried): which stages it goes around, along which of
-// their axes, and what their partial results are multiplied by (expr/carry.h).
+// their axes, and what their partial results are multiplied by (expr/online_reduction.h).
 //
 // In every step the stages of the loop run one after the other. A stage whose axis is spatial, a stepped one, computes
 // a step's tile of its results; the tile begins where the step does. A stage that reduces its axis, a carried one, adds
@@ -14,7 +14,7 @@
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
-#include "expr/carry.h"
+#include "expr/online_reduction.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {

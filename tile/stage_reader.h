@@ -36,9 +36,9 @@ inline constexpr std::array<std::string_view, 6> kSpaceKeys = {"expr",  "sizes",
                                                                "dtype", "dtypes", "accumulate"};
 
 // The number that a program document's `format` has.
-inline constexpr std::int64_t kProgramFormat = 2;
+inline constexpr std::int64_t kProgramFormat = 3;
 
-// Keys of format 1.
+// Keys of format 1, of nodes of threads.
 inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
                                                     {"", "staged", "cached"},
                                                     {"", "swizzle", "rotate"},

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the places outside the families that ask which micro-kernel, transfer or pipeline a program has.
 
-    tools/count_branches.py [--list] [TREE]
+    tools/count_branches.py [--list] [--check] [TREE]
 
 A place is a line of product code in which a condition (if, ?:, &&, ||, while, a returned comparison, a variant's
 alternative) reads one of WORDS. A family's own folders (transfer/, microkernel/, pipeline/) may ask what they like.
+--check compares their number with the one that docs/add-an-instruction.md states.
 """
 
 import pathlib
@@ -16,13 +17,17 @@ FOLDERS = "base arch expr tile lower model construct sim backends experiments ta
 FAMILIES = {"transfer", "microkernel", "pipeline"}
 # Cores that exchange have none of the families; their boxes and rotating operands are other things.
 OTHER_CLASS = {"bsp", "ipu_sim"}
+ENTRIES = "Fma|Mma|Wgmma|Epilogue|PerThread|CpAsync|Tma|DirectStore|RowStore|TmaStore"
 # Fields and functions of a program that tell entries of a family apart: of today, and of releases before.
 WORDS = re.compile(
     r"\b(?:p|p_|q|s\.p|stage|stages\[0\])(?:\.|->)matrix\b|\bseed\.(?:matrix|instruction)\b"
-    r"|\b(?:factors_staged|in_core_matrices|in_boxes|by_tma|chunked|blocked|swizzle|rotate)\b|(?:\.|->)box\b(?! [-+*/%])"
-    r"|(?:holds_alternative|get_if)<(?:tile::)?(?:Fma|Mma|Wgmma|PerThread|CpAsync|Tma)>")
+    r"|\b(?:factors_staged|in_core_matrices|in_boxes|by_tma|chunked|blocked|swizzle|rotate)\b"
+    rf"|\boperands(?:\[[^]]*\]|\.back\(\))\.box\b|(?:holds_alternative|get_if)<tile::(?:{ENTRIES})>")
+# Within tile/, whose names these are; a Kernel's statements have some of them too.
+OWN_WORDS = re.compile(rf"(?:holds_alternative|get_if)<(?:{ENTRIES})>")
 CONDITION = re.compile(r"\bif\b|\?|&&|\|\||\bwhile\b|\breturn\b.*[!=]=|holds_alternative|get_if")
 COMMENT = re.compile(r"//.*")
+PAGE, STATED = "docs/add-an-instruction.md", re.compile(r"`tools/count_branches.py` counts[^.]*?: (\d+)\.")
 
 
 def places(tree):
@@ -33,19 +38,26 @@ def places(tree):
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 code = COMMENT.sub("", line)
-                if CONDITION.search(code) and WORDS.search(code):
+                if CONDITION.search(code) and (WORDS.search(code) or (folder == "tile" and OWN_WORDS.search(code))):
                     yield path.relative_to(tree), number, line.strip()
 
 
 def main():
-    words = [w for w in sys.argv[1:] if w != "--list"]
+    words = [w for w in sys.argv[1:] if w not in ("--list", "--check")]
     tree = pathlib.Path(words[0]) if words else pathlib.Path(__file__).resolve().parents[1]
     found = list(places(tree))
     if "--list" in sys.argv:
         for path, number, line in found:
             print(f"{path}:{number}: {line}")
     print(f"{len(found)} places in {len({path for path, _, _ in found})} files")
+    if "--check" not in sys.argv:
+        return 0
+    stated = STATED.search((tree / PAGE).read_text())
+    if stated and int(stated.group(1)) == len(found):
+        return 0
+    print(f"{PAGE}: states {stated.group(1) if stated else 'no number'}, not {len(found)}; --list names the places")
+    return 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -141,7 +141,7 @@ HostCompiler::~HostCompiler() = default;
 HostCompiler::HostCompiler(HostCompiler&&) noexcept = default;
 HostCompiler& HostCompiler::operator=(HostCompiler&&) noexcept = default;
 
-std::optional<std::string> HostCompiler::refusal() const { return state_->toolchain.refusal(); }
+std::optional<std::string> HostCompiler::why_unsupported() const { return state_->toolchain.why_unsupported(); }
 
 int HostCompiler::add(const lower::Module& module) {
   KeyedModule m = keyed(emit(module));
@@ -153,7 +153,7 @@ int HostCompiler::add(const lower::Module& module) {
 }
 
 std::optional<std::string> HostCompiler::compile(HostBuild build, int jobs) {
-  if (refusal()) return refusal();
+  if (why_unsupported()) return why_unsupported();
   State::Program& program = state_->programs[static_cast<std::size_t>(build)];
   if (!program.path.empty() && program.modules == state_->modules.size()) return std::nullopt;
   std::vector<Unit> units;

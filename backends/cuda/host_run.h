@@ -46,7 +46,7 @@ class HostCompiler {
   HostCompiler& operator=(HostCompiler&&) noexcept;
 
   // Why no kernel can run on this machine, in a sentence; nothing where they can.
-  std::optional<std::string> refusal() const;
+  std::optional<std::string> why_unsupported() const;
 
   // Takes note of a module; returns its id. Add all before the first run: modules are compiled together, and one that
   // comes later costs another link.

@@ -61,7 +61,7 @@ std::vector<std::string> devices_of(const Driver& d) {
 
 Installed installed_nvrtc() {
   const DeviceCompiler compiler;
-  if (!compiler.refusal().empty()) return {false, compiler.refusal()};
+  if (!compiler.why_unsupported().empty()) return {false, compiler.why_unsupported()};
   return {true,
           fmt::format("{} in {}, for {}", compiler.version(), compiler.path(), fmt::join(compiler.targets(), " "))};
 }
@@ -69,7 +69,7 @@ Installed installed_nvrtc() {
 Installed installed_driver() {
   const Library library({"libcuda.so.1"});
   Driver d;
-  if (!library.ok()) return {false, library.refusal()};
+  if (!library.ok()) return {false, library.why_unsupported()};
   if (!d.find_in(library)) return {false, fmt::format("{} lacks functions of a driver", library.path())};
   if (const int error = d.init(0); error != 0)
     return {false, fmt::format("{} does not start: {}", library.path(), words_of(d, error))};
@@ -80,7 +80,7 @@ Installed installed_driver() {
 
 Installed installed_cublas() {
   const Library library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
-  if (!library.ok()) return {false, library.refusal()};
+  if (!library.ok()) return {false, library.why_unsupported()};
   int (*property)(int which, int* value) = nullptr;
   if (!library.find("cublasGetProperty", property)) return {false, library.path() + " does not tell its version"};
   int version[3] = {};  // major, minor, patch
@@ -91,7 +91,7 @@ Installed installed_cublas() {
 // 91300 is 9.13.0; before version 9, 8907 was 8.9.7.
 Installed installed_cudnn() {
   const Library library({"libcudnn.so.9", "libcudnn.so.8"});
-  if (!library.ok()) return {false, library.refusal()};
+  if (!library.ok()) return {false, library.why_unsupported()};
   std::size_t (*get_version)() = nullptr;
   if (!library.find("cudnnGetVersion", get_version)) return {false, library.path() + " does not tell its version"};
   const std::size_t v = get_version(), major = v < 10000 ? 1000 : 10000;
@@ -100,7 +100,7 @@ Installed installed_cudnn() {
 
 Installed installed_nvrtc_of_old_chips() {
   const Library library({"libnvrtc.so.11.2"});
-  if (!library.ok()) return {false, library.refusal() + " (Debian, non-free: libnvrtc11.2)"};
+  if (!library.ok()) return {false, library.why_unsupported() + " (Debian, non-free: libnvrtc11.2)"};
   int (*version)(int* major, int* minor) = nullptr;
   if (!library.find("nvrtcVersion", version)) return {false, library.path() + " does not tell its version"};
   int major = 0, minor = 0;

@@ -19,7 +19,7 @@ class Library {
 
   bool ok() const { return refusal_.empty(); }
   // Why none is open, in a sentence; empty where one is.
-  const std::string& refusal() const { return refusal_; }
+  const std::string& why_unsupported() const { return refusal_; }
   // The file that is open; empty where none is.
   const std::string& path() const { return path_; }
 

@@ -106,7 +106,7 @@ DeviceCompiler::DeviceCompiler(const std::string& cache_folder)
     : library_(kNames), folder_(cache_folder.empty() ? default_cache_folder() : cache_folder) {
   auto nvrtc = std::make_unique<Functions>();
   if (!library_.ok())
-    refusal_ = "NVRTC, which compiles kernels for a GPU, is absent: " + library_.refusal();
+    refusal_ = "NVRTC, which compiles kernels for a GPU, is absent: " + library_.why_unsupported();
   else if (const std::string lacks = nvrtc->find_in(library_); !lacks.empty())
     refusal_ = fmt::format("{} is too old to compile kernels: it has no {}", library_.path(), lacks);
   if (!refusal_.empty()) return;

@@ -34,7 +34,7 @@ class DeviceCompiler {
   DeviceCompiler& operator=(const DeviceCompiler&) = delete;
 
   // Why nothing can be compiled, in a sentence; empty where it can. The rest is empty after a refusal.
-  const std::string& refusal() const { return refusal_; }
+  const std::string& why_unsupported() const { return refusal_; }
   const std::string& path() const { return library_.path(); }
   const std::string& version() const { return version_; }               // "13.0"
   const std::vector<std::string>& targets() const { return targets_; }  // "sm_75", ...

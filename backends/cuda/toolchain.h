@@ -24,7 +24,7 @@ class Toolchain {
   explicit Toolchain(std::string cache_folder);
 
   // Why nothing can be compiled here.
-  const std::optional<std::string>& refusal() const { return refusal_; }
+  const std::optional<std::string>& why_unsupported() const { return refusal_; }
 
   // The objects of translation units of kernels, in order. Compiles only what is not kept from before, at most `jobs`
   // at a time.

@@ -90,7 +90,7 @@ class Machine {
                              ? Product::of(p_.expressions[static_cast<std::size_t>(s.number)], s)
                              : std::nullopt;
     const Counters first(s.axes.size(), 0);
-    exchange(s, s.arrange, first, p_.placed && s.number == 0);
+    exchange(s, s.arrange, first, p_.prearranged && s.number == 0);
     const std::int64_t steps = steps_of(s);
     Counters before = first;
     for (std::int64_t step = 0; step < steps; ++step) {

@@ -23,7 +23,7 @@ class Fault : public std::runtime_error {
 
 struct Counts {
   std::vector<std::int64_t> sent,
-      received;                // bytes that cross the link, by core; arrange's where inputs are not placed
+      received;                // bytes that cross the link, by core; arrange's where inputs are not prearranged
   std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, those that the core had itself among them
   std::int64_t from_dram = 0, to_dram = 0;  // bytes, those of every receiver
   std::int64_t points = 0;                  // iterations computed

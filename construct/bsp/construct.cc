@@ -26,24 +26,24 @@ namespace {
 
 using base::ceil_div;
 using tile::BspStage;
-using tile::Move;
-using tile::OperandMove;
+using tile::Dataflow;
+using tile::OperandDataflow;
 
 // How many grids are looked at closely, of those that a program whose inputs all move alike ranks first; how many times
 // a block that does not fit is halved; how many of the fastest programs whose inputs move alike are laid out anew on
 // the cores of a mesh.
 constexpr std::size_t kMaxLooks = 256, kHalvings = 24, kPlacedAnew = 24;
-// On a mesh of few cores every layout of these is judged by counted links; of more cores, whose count is dear, only so
-// many of the fastest programs are.
+// On a mesh of few cores every layout of these is evaluated by counted links; of more cores, whose count is dear, only
+// so many of the fastest programs are.
 constexpr std::int64_t kFewCores = 128;
 constexpr std::size_t kCountedOfMany = 4;
 
-struct Judged {
+struct Evaluated {
   BspStage stage;
   double us = 0;
 };
 
-// The times of the best programs so far, as many as are wanted: what cannot be among them is not judged.
+// The times of the best programs so far, as many as are wanted: what cannot be among them is not evaluated.
 class BestTimes {
  public:
   explicit BestTimes(std::size_t keep = 1) : keep_(keep) {}
@@ -62,12 +62,13 @@ class BestTimes {
 };
 
 // Equal times in the order of discovery.
-void sort_by_time(std::vector<Judged>& programs) {
-  std::stable_sort(programs.begin(), programs.end(), [](const Judged& x, const Judged& y) { return x.us < y.us; });
+void sort_by_time(std::vector<Evaluated>& programs) {
+  std::stable_sort(programs.begin(), programs.end(),
+                   [](const Evaluated& x, const Evaluated& y) { return x.us < y.us; });
 }
 
 bool same_program(const BspStage& x, const BspStage& y) {
-  return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
+  return x.grid == y.grid && x.block == y.block && x.dataflow == y.dataflow && x.loop_order == y.loop_order &&
          x.core_order == y.core_order && x.folded == y.folded;
 }
 
@@ -77,8 +78,8 @@ class Search {
          const Options& options)
       : space_(std::move(space)), instruction_(instruction), a_(a), options_(options) {}
 
-  // The programs that were judged, with times of one kind: counted ones where the chip's links are.
-  std::vector<Judged> run(std::size_t keep) {
+  // The programs that were evaluated, with times of one kind: counted ones where the chip's links are.
+  std::vector<Evaluated> run(std::size_t keep) {
     best_ = BestTimes(keep);
     for (tile::Extents& parts : list_grids(*space_, instruction_, a_.core.count, options_.partition)) {
       const BspStage held = holding(parts);
@@ -134,10 +135,10 @@ class Search {
     };
     judge_rotated(rotated(held));
     if (std::isinf(us))
-      for (std::size_t i = 0; i < held.moves.size(); ++i) judge_rotated(rotated(held, i));
+      for (std::size_t i = 0; i < held.dataflow.size(); ++i) judge_rotated(rotated(held, i));
     if (std::isinf(us)) {
       BspStage fetching = held;
-      fetching.moves.assign(held.moves.size(), fetch());
+      fetching.dataflow.assign(held.dataflow.size(), fetch());
       judge(std::move(fetching));
     }
     return us;
@@ -147,22 +148,22 @@ class Search {
   void lay_out_anew() {
     sort_by_time(found_);
     const bool counts = model::bsp::counts_links(a_), few = counts && a_.core.count <= kFewCores;
-    std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
-    std::vector<Judged> kept;
-    for (Judged& j : found_) {
-      const std::size_t before = placed[moves_of(j.stage)]++;
+    std::map<std::vector<Dataflow>, std::size_t> prearranged;  // by the moves of inputs
+    std::vector<Evaluated> kept;
+    for (Evaluated& j : found_) {
+      const std::size_t before = prearranged[moves_of(j.stage)]++;
       if (few && before < kPlacedAnew) j.us = model::bsp::total_us(j.stage, a_);
       if (before < kPlacedAnew) place_anew(j, few);
       if (counts && !few && before < kCountedOfMany) j.us = model::bsp::total_us(j.stage, a_);
-      // Times that were judged in closed form alone are no match for counted ones.
+      // Times that were evaluated in closed form alone are no match for counted ones.
       if (!counts || before < (few ? kPlacedAnew : kCountedOfMany)) kept.push_back(std::move(j));
     }
     found_ = std::move(kept);
   }
 
-  static std::vector<Move> moves_of(const BspStage& s) {
-    std::vector<Move> out;
-    for (const OperandMove& m : s.moves) out.push_back(m.move);
+  static std::vector<Dataflow> moves_of(const BspStage& s) {
+    std::vector<Dataflow> out;
+    for (const OperandDataflow& m : s.dataflow) out.push_back(m.how);
     return out;
   }
 
@@ -177,9 +178,9 @@ class Search {
       s.loop_order.push_back(static_cast<int>(a));
     }
     order_pairs(s);
-    s.moves.assign(space_->inputs.size(), {Move::kHold, 1, 1, -1});
-    s.placed = options_.placed;
-    s.homes_in_cores = options_.homes_in_cores && arch::dram_of(a_) != nullptr;
+    s.dataflow.assign(space_->inputs.size(), {Dataflow::kStationary, 1, 1, -1});
+    s.prearranged = options_.prearranged;
+    s.tensors_in_cores = options_.tensors_in_cores && arch::dram_of(a_) != nullptr;
     s.instruction = instruction_.name;
     return s;
   }
@@ -207,10 +208,10 @@ class Search {
   double gather_where_faster(BspStage& s) const {
     double best = quick_us(s);
     if (options_.partition) return best;
-    for (std::size_t i = 0; i < s.moves.size(); ++i) {
-      OperandMove& m = s.moves[i];
-      if (m.move == Move::kRotate || (m.move == Move::kHold && s.placed)) continue;
-      const OperandMove before = m;
+    for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+      OperandDataflow& m = s.dataflow[i];
+      if (m.how == Dataflow::kShift || (m.how == Dataflow::kStationary && s.prearranged)) continue;
+      const OperandDataflow before = m;
       if (!cut_to_gather(s, i)) continue;
       if (const double us = quick_us(s); us < best)
         best = us;
@@ -224,7 +225,7 @@ class Search {
   // along: they are then few runs of neighbouring elements.
   bool cut_to_gather(BspStage& s, std::size_t input) const {
     const tile::Operand& o = space_->inputs[input];
-    OperandMove& m = s.moves[input];
+    OperandDataflow& m = s.dataflow[input];
     const tile::Windows windows = tile::input_windows(s, input);
     for (const tile::TileDim& d : o.dims) {
       if (d.terms.size() != 1) continue;
@@ -235,7 +236,7 @@ class Search {
       const std::int64_t sharing = s.sharing(o);
       std::int64_t ring = std::min(sharing, extent);
       while (ring > 1 && sharing % ring != 0) --ring;
-      const OperandMove before = std::exchange(m, {m.move, m.buffers, ring, axis});
+      const OperandDataflow before = std::exchange(m, {m.how, m.buffers, ring, axis});
       base::Diagnostics unsound;
       if (ring > 1 && tile::check_schedule(s, a_, unsound)) return true;
       m = before;
@@ -276,35 +277,35 @@ class Search {
 
   void choose(BspStage& s, std::size_t input) {
     if (bound_->of(s) >= best_.limit()) return;
-    if (input == s.moves.size()) return fit_and_judge(s);
+    if (input == s.dataflow.size()) return fit_and_judge(s);
     const tile::Operand& o = space_->inputs[input];
     const bool rotates = s.sharing(o) > 1;
-    s.moves[input] = {Move::kHold, 1, 1, -1};
-    if (may("hold") || (options_.moves == "rotate" && !rotates)) choose(s, input + 1);
-    if (may("fetch") && (s.steps() > 1 || fetches_ || options_.moves == "fetch")) {
-      s.moves[input] = fetch();
+    s.dataflow[input] = {Dataflow::kStationary, 1, 1, -1};
+    if (may("stationary") || (options_.dataflow == "shift" && !rotates)) choose(s, input + 1);
+    if (may("fetch") && (s.steps() > 1 || fetches_ || options_.dataflow == "fetch")) {
+      s.dataflow[input] = fetch();
       choose(s, input + 1);
     }
-    if (!rotates || !may("rotate")) return;
+    if (!rotates || !may("shift")) return;
     const std::int64_t sharing = s.sharing(o);
     for (std::size_t a = 0; a < s.grid.size(); ++a) {
       if (!o.uses(static_cast<int>(a)) || s.part(a) < 2) continue;
       for (const std::int64_t ring : rings_of(sharing, a, s.part(a))) {
-        const OperandMove before = s.moves[input];
+        const OperandDataflow before = s.dataflow[input];
         const std::int64_t block = s.block[a];
         if (!rotate(s, input, a, ring)) continue;
         choose(s, input + 1);
         s.block[a] = block;
-        s.moves[input] = before;
+        s.dataflow[input] = before;
       }
     }
-    s.moves[input] = {Move::kHold, 1, 1, -1};
+    s.dataflow[input] = {Dataflow::kStationary, 1, 1, -1};
   }
 
-  OperandMove fetch() const { return {Move::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1}; }
+  OperandDataflow fetch() const { return {Dataflow::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1}; }
 
   bool may(std::string_view move) const {
-    return options_.moves.empty() ? !options_.partition || move != "fetch" : options_.moves == move;
+    return options_.dataflow.empty() ? !options_.partition || move != "fetch" : options_.dataflow == move;
   }
 
   // Rings of cores that share an operand's part, which leave each slice half an instruction at least, the longest
@@ -320,7 +321,7 @@ class Search {
 
   // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
   // how far operands travel.
-  void place_anew(Judged& j, bool counted) const {
+  void place_anew(Evaluated& j, bool counted) const {
     BspStage s = j.stage;
     // Axes that are not cut stand anywhere.
     const auto cut = std::stable_partition(s.core_order.begin(), s.core_order.end(),
@@ -340,7 +341,7 @@ class Search {
   BspStage rotated(BspStage s, std::optional<std::size_t> alone = std::nullopt) const {
     const auto axis = tile::longest_reduced_axis(*space_);
     if (!axis) return s;
-    for (std::size_t i = 0; i < s.moves.size(); ++i) {
+    for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
       if (!space_->inputs[i].uses(static_cast<int>(*axis)) || i != alone.value_or(i)) continue;
       for (const std::int64_t ring : rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis)))
         if (rotate(s, i, *axis, ring)) break;
@@ -351,14 +352,14 @@ class Search {
   // The same in the shortest rings that fit, which cut the part into the longest steps.
   BspStage in_short_rings(BspStage s) const {
     const auto axis = tile::longest_reduced_axis(*space_);
-    for (std::size_t i = 0; i < s.moves.size(); ++i) {
-      if (s.moves[i].move != Move::kRotate) continue;
+    for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+      if (s.dataflow[i].how != Dataflow::kShift) continue;
       const std::vector<std::int64_t> rings = rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis));
-      for (auto ring = rings.rbegin(); ring != rings.rend() && *ring < s.moves[i].ring; ++ring) {
+      for (auto ring = rings.rbegin(); ring != rings.rend() && *ring < s.dataflow[i].ring; ++ring) {
         BspStage shorter = s;
         shorter.block[*axis] = s.part(*axis);
-        for (const OperandMove& m : s.moves)
-          if (m.move == Move::kRotate && &m != &s.moves[i])
+        for (const OperandDataflow& m : s.dataflow)
+          if (m.how == Dataflow::kShift && &m != &s.dataflow[i])
             shorter.block[*axis] = std::min(shorter.block[*axis], ceil_div(s.part(*axis), m.ring));
         if (!rotate(shorter, i, *axis, *ring) || !fits(shorter)) continue;
         s = std::move(shorter);
@@ -370,18 +371,19 @@ class Search {
 
   // Has an input pass round a ring, in steps of its slices at most; leaves what cannot be.
   bool rotate(BspStage& s, std::size_t input, std::size_t axis, std::int64_t ring) const {
-    const OperandMove before = std::exchange(s.moves[input], {Move::kRotate, 1, ring, static_cast<int>(axis)});
+    const OperandDataflow before =
+        std::exchange(s.dataflow[input], {Dataflow::kShift, 1, ring, static_cast<int>(axis)});
     const std::int64_t block = std::exchange(s.block[axis], std::min(s.block[axis], ceil_div(s.part(axis), ring)));
     base::Diagnostics unsound;
     if (tile::check_schedule(s, a_, unsound)) return true;
-    s.moves[input] = before;
+    s.dataflow[input] = before;
     s.block[axis] = block;
     return false;
   }
 
   // The program of a grid that needs the least memory: it fetches everything, one iteration at a time.
   static BspStage frugal(BspStage s) {
-    s.moves.assign(s.moves.size(), {Move::kFetch, 1, 1, -1});
+    s.dataflow.assign(s.dataflow.size(), {Dataflow::kFetch, 1, 1, -1});
     s.block.assign(s.block.size(), 1);
     return s;
   }
@@ -395,8 +397,8 @@ class Search {
   bool shrink(BspStage& s) const {
     for (std::size_t i = 0; i < kHalvings; ++i) {
       if (fits(s)) return true;
-      const bool fetches =
-          std::any_of(s.moves.begin(), s.moves.end(), [](const OperandMove& m) { return m.move == Move::kFetch; });
+      const bool fetches = std::any_of(s.dataflow.begin(), s.dataflow.end(),
+                                       [](const OperandDataflow& m) { return m.how == Dataflow::kFetch; });
       std::size_t longest = 0;
       for (std::size_t a = 1; a < s.block.size(); ++a)
         if (s.block[a] > s.block[longest]) longest = a;
@@ -421,7 +423,7 @@ class Search {
   BestTimes best_;
   std::optional<model::bsp::GridBound> bound_;  // of the grid that is looked at
   std::vector<Grid> grids_;
-  std::vector<Judged> found_;
+  std::vector<Evaluated> found_;
 };
 
 // The matrix instruction that multiplies the stage's dtypes, the fastest; else the one that computes one element at a
@@ -440,15 +442,15 @@ const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arc
 }
 
 // The fastest programs, each once: steps of several lengths come to the same one where rings cut the part further.
-std::vector<BspStage> fastest(std::vector<Judged> judged, std::size_t keep) {
-  sort_by_time(judged);
+std::vector<BspStage> fastest(std::vector<Evaluated> evaluated, std::size_t keep) {
+  sort_by_time(evaluated);
   std::vector<BspStage> out;
   std::size_t alike = 0;  // of the programs that are kept, the first that takes as long as the last one
-  for (std::size_t n = 0; n < judged.size() && out.size() < keep; ++n) {
-    if (n > 0 && judged[n].us > judged[n - 1].us) alike = out.size();
+  for (std::size_t n = 0; n < evaluated.size() && out.size() < keep; ++n) {
+    if (n > 0 && evaluated[n].us > evaluated[n - 1].us) alike = out.size();
     const bool known = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(alike), out.end(),
-                                   [&](const BspStage& other) { return same_program(other, judged[n].stage); });
-    if (!known) out.push_back(std::move(judged[n].stage));
+                                   [&](const BspStage& other) { return same_program(other, evaluated[n].stage); });
+    if (!known) out.push_back(std::move(evaluated[n].stage));
   }
   return out;
 }
@@ -472,19 +474,19 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
                                 base::name_of(stage.accumulate)));
     return {};
   }
-  std::vector<Judged> judged = Search(space, *instruction, a, options).run(keep);
+  std::vector<Evaluated> evaluated = Search(space, *instruction, a, options).run(keep);
   // Where a search ranks by a closed form what counted links judge at last, each way alone may find what is faster.
-  if (model::bsp::counts_links(a) && options.moves.empty() && !options.partition)
-    for (const char* move : {"hold", "fetch", "rotate"}) {
+  if (model::bsp::counts_links(a) && options.dataflow.empty() && !options.partition)
+    for (const char* move : {"stationary", "fetch", "shift"}) {
       Options alone = options;
-      alone.moves = move;
-      for (Judged& j : Search(space, *instruction, a, alone).run(keep)) judged.push_back(std::move(j));
+      alone.dataflow = move;
+      for (Evaluated& j : Search(space, *instruction, a, alone).run(keep)) evaluated.push_back(std::move(j));
     }
-  std::vector<BspStage> found = fastest(std::move(judged), keep);
+  std::vector<BspStage> found = fastest(std::move(evaluated), keep);
   if (found.empty())
     diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together{}", a.name,
                                 tensors_in_words(*space), tile::usable_memory(a).n * a.core.count,
-                                arch::dram_of(a) == nullptr || options.homes_in_cores
+                                arch::dram_of(a) == nullptr || options.tensors_in_cores
                                     ? ""
                                     : fmt::format(" and {} B of DRAM", arch::dram_of(a)->capacity.n)));
   return found;

@@ -48,7 +48,7 @@ struct Candidate {
 std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
                                              const arch::ArchSpec& a, const model::Machine& m);
 
-class ExpectedChips;
+class BatchedTimes;
 
 class CandidatePool {
  public:
@@ -100,7 +100,7 @@ class CandidatePool {
 
   // The times of its candidates on chips of its geometry that are going to be searched for; null where none are
   // expected.
-  ExpectedChips* expected() { return expected_.get(); }
+  BatchedTimes* expected() { return expected_.get(); }
   void expect(const std::vector<const arch::ArchSpec*>& chips);
   void expect_none();
 
@@ -156,7 +156,7 @@ class CandidatePool {
   std::pmr::unordered_map<Id, Ids> neighbouring_{&arena_};
   std::vector<tile::StageProgram> made_;  // by one choice
   std::map<std::tuple<GrowthLimits, std::int64_t, std::int64_t>, std::vector<Id>> sharing_;
-  std::unique_ptr<ExpectedChips> expected_;
+  std::unique_ptr<BatchedTimes> expected_;
   std::size_t counted_ = 0, tile_bytes_ = 0;
 };
 

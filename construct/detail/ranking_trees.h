@@ -12,7 +12,7 @@ namespace tilescope::construct {
 
 class RankingTrees {
  public:
-  RankingTrees();
+  RankingTrees();  // throws std::runtime_error where the build has none
   ~RankingTrees();
   RankingTrees(const RankingTrees&) = delete;
   RankingTrees& operator=(const RankingTrees&) = delete;

@@ -131,7 +131,7 @@ done
 {3} merge {4} "${{stores[@]}}")",
       shell_word(r.file), shards, store_of_task(r.store, "\"$task\""), shell_word(r.program), shell_word(r.store));
   // Which points are simulated is known once all are predicted.
-  if (sweep.escalates)
+  if (sweep.is_multi_fidelity)
     out += fmt::format(" &&\n  {} sweep {} --store {} --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\"{}", shell_word(r.program),
                        shell_word(r.file), shell_word(r.store), r.options);
   return out + "\n";
@@ -145,7 +145,7 @@ std::string elsewhere(const JobsRequest& r, const SweepOutline& sweep, const Job
   };
   std::string merge =
       fmt::format("{} merge {} {}", shell_word(r.program), shell_word(r.store), store_of_task(r.store, "[0-9]*"));
-  if (sweep.escalates)
+  if (sweep.is_multi_fidelity)
     merge += fmt::format(" && {} sweep {} --store {}{}", shell_word(r.program), shell_word(r.file), shell_word(r.store),
                          r.options);
   return fmt::format(

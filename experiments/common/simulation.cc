@@ -41,8 +41,9 @@ double number(const base::Value& v) {
 
 base::Map to_map(const ScaledSimulation& s) {
   base::Map map = {{"scale", s.scale, {}}, {"mode", s.refused.empty() ? "scaled" : "sampled", {}}};
-  if (s.judge > 0)
-    base::append(map, {{"scaled_us", s.us, {}}, {"judge_scale", s.judge, {}}, {"judge_us", s.judge_us, {}}});
+  if (s.validation > 0)
+    base::append(
+        map, {{"scaled_us", s.us, {}}, {"validation_scale", s.validation, {}}, {"validation_us", s.validation_us, {}}});
   if (!s.refused.empty()) map.push_back({"refused", s.refused, {}});
   return map;
 }
@@ -50,10 +51,10 @@ base::Map to_map(const ScaledSimulation& s) {
 ScaledSimulation scaled_of(const base::Value& map) {
   ScaledSimulation s;
   s.scale = as<std::int64_t>(at(map, "scale"));
-  if (const base::Value* judge = map.find("judge_scale")) {
-    s.judge = as<std::int64_t>(*judge);
+  if (const base::Value* validation = map.find("validation_scale")) {
+    s.validation = as<std::int64_t>(*validation);
     s.us = number(at(map, "scaled_us"));
-    s.judge_us = number(at(map, "judge_us"));
+    s.validation_us = number(at(map, "validation_us"));
   }
   if (const base::Value* refused = map.find("refused")) s.refused = as<std::string>(*refused);
   return s;

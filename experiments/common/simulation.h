@@ -22,13 +22,13 @@ struct SimulatedLevel {
   std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
 };
 
-// Of a simulation of one of `scale` of a chip: its time and that of the part that judges it; none of either, or only
-// refused after them, where the whole chip was simulated after all, and why.
+// The simulation of one `scale`-th of a chip, and that of a smaller part which validates it. Both are absent, or
+// refused with the reason, where the whole chip was simulated after all.
 struct ScaledSimulation {
   std::int64_t scale = 0;
   double us = 0;
-  std::int64_t judge = 0;  // 0: there was none
-  double judge_us = 0;
+  std::int64_t validation = 0;  // scale of the part that validates; 0: there was none
+  double validation_us = 0;
   std::string refused;
 };
 

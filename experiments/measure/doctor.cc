@@ -50,7 +50,7 @@ Finding shared_data() {
 // What `verify` compiles emitted kernels with.
 Finding host_compiler() {
   const std::string cache = cuda::default_cache_folder();
-  const std::optional<std::string> refusal = cuda::Toolchain(cache).refusal();
+  const std::optional<std::string> refusal = cuda::Toolchain(cache).why_unsupported();
   return {"kernels on the CPU", !refusal, refusal ? *refusal : fmt::format("compiled once, kept in {}", cache)};
 }
 

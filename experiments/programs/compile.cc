@@ -111,8 +111,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           {}};
 }
 
-SearchStats stats_of(const construct::SearchEffort& e) {
-  SearchStats s{e.tiles, e.programs, e.bounded, e.counted, e.reused, {}, {}};
+SearchStats stats_of(const construct::SearchStatistics& e) {
+  SearchStats s{e.tiles, e.programs, e.pruned, e.cache_misses, e.cache_hits, {}, {}};
   if (e.ends) s.least_us = e.ends->least_us, s.gap = e.ends->gap();
   return s;
 }
@@ -131,7 +131,7 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.operations = operations_of(op.expression);
   out.construct_ms = found.construct_ms;
   out.rounds = std::move(found.rounds);
-  if (found.effort) out.stats = stats_of(*found.effort);
+  if (found.statistics) out.stats = stats_of(*found.statistics);
   out.error = configurations ? configurations->error : std::move(found.error);
   out.configurations = std::move(configurations);
   for (const tile::RProgram& p : found.programs) {
@@ -151,11 +151,11 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
 base::Value to_document(const SearchStats& s) {
   const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   base::Map out = {{"tiles", whole(s.tiles), {}},
-                   {"judged", whole(s.judged), {}},
-                   {"bounded", whole(s.bounded), {}},
-                   {"counted", whole(s.counted), {}},
-                   {"reused", whole(s.reused), {}}};
-  if (s.least_us) out.push_back({"least_us", *s.least_us, {}});
+                   {"evaluated", whole(s.evaluated), {}},
+                   {"pruned", whole(s.pruned), {}},
+                   {"cache_misses", whole(s.cache_misses), {}},
+                   {"cache_hits", whole(s.cache_hits), {}}};
+  if (s.least_us) out.push_back({"lower_bound_us", *s.least_us, {}});
   if (s.gap) out.push_back({"gap", *s.gap, {}});
   return out;
 }
@@ -174,10 +174,10 @@ std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& oper
     if (!op.stats) continue;
     if (!all) all.emplace();
     all->tiles += op.stats->tiles;
-    all->judged += op.stats->judged;
-    all->bounded += op.stats->bounded;
-    all->counted += op.stats->counted;
-    all->reused += op.stats->reused;
+    all->evaluated += op.stats->evaluated;
+    all->pruned += op.stats->pruned;
+    all->cache_misses += op.stats->cache_misses;
+    all->cache_hits += op.stats->cache_hits;
   }
   return all;
 }

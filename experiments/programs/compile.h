@@ -30,9 +30,9 @@ struct Workload {
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   std::string fuse = "all";    // none, inline or all: which stages may become one (construct/restrictions.h)
-  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
-  std::string moves;           // hold, fetch or rotate: how inputs come to such cores; any where empty
-  std::string homes;           // cores or dram: where inputs and results are at home; what the chip has where empty
+  bool inputs_prearranged = false;  // inputs lie where the programs want them, on chips whose cores exchange
+  std::string dataflow;             // hold, fetch or rotate: how inputs come to such cores; any where empty
+  std::string tensor_location;  // cores or dram: where inputs and results are at home; what the chip has where empty
 };
 
 struct CompiledProgram {
@@ -50,9 +50,9 @@ struct CompiledProgram {
   std::optional<std::int64_t> core_bytes;  // that it needs of a core's memory, of the front of time and memory
 };
 
-// What a construction did (construct/search_effort.h).
+// What a construction did (construct/search_statistics.h).
 struct SearchStats {
-  std::size_t tiles = 0, judged = 0, bounded = 0, counted = 0, reused = 0;
+  std::size_t tiles = 0, evaluated = 0, pruned = 0, cache_misses = 0, cache_hits = 0;
   // Of a single stage that has programs: by its roofline, and by what share of its time the first may be beaten.
   std::optional<double> least_us, gap;
 };

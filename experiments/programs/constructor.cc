@@ -55,20 +55,21 @@ Constructed Constructor::construct(const expr::Expression& e, construct::Candida
 
 // By time; each needs less memory than all before it.
 void Constructor::keep_front(std::vector<tile::RProgram>& programs) const {
-  struct Judged {
+  struct Evaluated {
     double us = 0;
     std::int64_t bytes = 0;
     std::size_t number = 0;
   };
-  std::vector<Judged> judged;
+  std::vector<Evaluated> judged;
   for (std::size_t i = 0; i < programs.size(); ++i)
     if (const auto e = estimate_(programs[i], nullptr, {}))
       judged.push_back({e->total_us, target_.core_bytes(programs[i], arch_).n, i});
-  std::stable_sort(judged.begin(), judged.end(),
-                   [](const Judged& a, const Judged& b) { return std::tie(a.us, a.bytes) < std::tie(b.us, b.bytes); });
+  std::stable_sort(judged.begin(), judged.end(), [](const Evaluated& a, const Evaluated& b) {
+    return std::tie(a.us, a.bytes) < std::tie(b.us, b.bytes);
+  });
   std::vector<tile::RProgram> front;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const Judged& j : judged) {
+  for (const Evaluated& j : judged) {
     if (j.bytes >= least) continue;
     least = j.bytes;
     front.push_back(std::move(programs[j.number]));
@@ -98,7 +99,7 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
       return other->nodes == p->nodes && other->edges == p->edges;
     };
     if (std::any_of(programs.begin(), at, is_same)) continue;
-    auto taken = target.taken_by(*p, a, diags, {});
+    auto taken = target.retargeted_to(*p, a, diags, {});
     auto time = taken ? estimate(*taken, &diags, {}) : std::nullopt;
     if (!time || (best && time->total_us >= best->estimate.total_us)) continue;
     best = {std::move(*taken), *time};
@@ -110,7 +111,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, con
                                                   Constructed& out) const {
   const std::size_t keep = search_.pareto ? kOfFront : keep_;
   std::vector<tile::RProgram> programs = apart(e, how, keep, out);
-  const bool connects = target_.connect.refusal().empty() && search_.search == targets::Search::kRoller;
+  const bool connects = target_.connect.why_unsupported().empty() && search_.search == targets::Search::kRoller;
   if (e.stages.size() == 1 || !connects || given_.fuse == construct::Fuse::kNone) return programs;
   // What is fused comes first where it is faster; equal programs keep their order.
   const auto add_connected = [&](const expr::Expression& expression, const std::vector<tile::RProgram>& stages) {
@@ -124,10 +125,10 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, con
     programs.insert(programs.end(), of_inlined.begin(), of_inlined.end());
     if (inlined.stages.size() > 1) add_connected(inlined, of_inlined);
   }
-  if (const auto behind = expr::with_quotients_behind(e)) {
+  if (const auto behind = expr::with_divisions_sunk(e)) {
     Constructed more;
     add_connected(*behind, apart(*behind, how, keep, more));
-    if (more.effort && out.effort) out.effort->add(*more.effort);
+    if (more.statistics && out.statistics) out.statistics->add(*more.statistics);
   }
   return fastest(std::move(programs), keep);
 }
@@ -153,10 +154,10 @@ std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, const 
     count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());
-    if (found.effort && out.effort)
-      out.effort->add(*found.effort);
-    else if (found.effort)
-      out.effort = found.effort;
+    if (found.statistics && out.statistics)
+      out.statistics->add(*found.statistics);
+    else if (found.statistics)
+      out.statistics = found.statistics;
     if (found.why.empty() || !out.error.empty()) continue;
     out.error = (e.stages.size() > 1 ? fmt::format("node {}: ", s + 1) : "") + found.why;
   }

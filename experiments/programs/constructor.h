@@ -10,7 +10,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "construct/restrictions.h"
-#include "construct/search_effort.h"
+#include "construct/search_statistics.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/search.h"
 #include "expr/expression.h"
@@ -26,7 +26,7 @@ struct Constructed {
   std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
   std::string error;                           // why there are none
   // Of roller: of all stages, and of what is tried with stages inlined.
-  std::optional<construct::SearchEffort> effort;
+  std::optional<construct::SearchStatistics> statistics;
 };
 
 struct BestProgram {

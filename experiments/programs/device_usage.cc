@@ -47,7 +47,7 @@ std::string no_device_compiler(const arch::ArchSpec& a) {
   if (!a.target)
     return fmt::format("{} has no 'target', the instruction set that its kernels are compiled for", a.name);
   const cuda::DeviceCompiler compiler;
-  return compiler.refusal().empty() ? compiler.refusal_of(*a.target) : compiler.refusal();
+  return compiler.why_unsupported().empty() ? compiler.refusal_of(*a.target) : compiler.why_unsupported();
 }
 
 void add_device_usage(std::vector<CompiledOperator>& operators, const arch::ArchSpec& a, int jobs,

@@ -108,7 +108,7 @@ std::vector<ChangedChip> changed_chips(const arch::ArchSpec& a, const LoadChange
 void find_same_programs(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
                         std::vector<ChangedChip>& chips) {
   const auto& same_programs = targets::target_of(a).same_programs;
-  if (!same_programs.refusal().empty()) return;
+  if (!same_programs.why_unsupported().empty()) return;
   std::set<Dtypes> asked;
   for (const NamedExpression& op : operators) asked.emplace(op.expression.dtype, op.expression.accumulate);
   for (ChangedChip& c : chips)
@@ -147,7 +147,7 @@ Timed timed(std::optional<BestProgram> best) {
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
   base::Diagnostics diags;
-  const auto taken = targets::target_of(chip.arch).taken_by(p, chip.arch, diags, {});
+  const auto taken = targets::target_of(chip.arch).retargeted_to(p, chip.arch, diags, {});
   return taken ? chip.constructor.estimator()(*taken, nullptr, {}) : std::nullopt;
 }
 
@@ -261,9 +261,8 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   const Chip chip(a);
   std::vector<ChangedChip> chips = changed_chips(a, load);
   find_same_programs(*expressions, a, chips);
-  const arch::ArchSpec neutral = construct::with_neutral_rates(a);
-  for (ChangedChip& c : chips)
-    c.same_geometry = c.chip != nullptr && construct::with_neutral_rates(c.chip->arch) == neutral;
+  const arch::ArchSpec neutral = construct::geometry_key(a);
+  for (ChangedChip& c : chips) c.same_geometry = c.chip != nullptr && construct::geometry_key(c.chip->arch) == neutral;
   note_changed(*expressions, chips, diags);
   std::vector<Work> work(expressions->size());
   parallel_for(work.size(), jobs, [&] {

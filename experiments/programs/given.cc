@@ -79,7 +79,7 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   if (out.measured_us)  // it ran, whatever is thought of it
     out.program = std::move(read->program);
   else
-    out.program = targets::target_of(arch_).taken_by(std::move(read->program), arch_, diags, out.places);
+    out.program = targets::target_of(arch_).retargeted_to(std::move(read->program), arch_, diags, out.places);
   out.errors = diags.formatted_errors();
   return out;
 }
@@ -117,8 +117,8 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   const targets::Target& target = targets::target_of(a);
   const tile::ProgramPlaces at = tile::places_of(*document, a);
   if (places != nullptr) *places = at;
-  program = target.taken_by(std::move(*program), a, diags, at);
-  if (program && target.lower.refusal().empty()) target.lower(*program, a, diags, at);
+  program = target.retargeted_to(std::move(*program), a, diags, at);
+  if (program && target.lower.why_unsupported().empty()) target.lower(*program, a, diags, at);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);
   return program;

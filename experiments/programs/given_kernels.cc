@@ -14,7 +14,7 @@ const base::DocumentLimits kKernelFileLimits = lower::kKernelLimits;
 std::optional<lower::KernelDocument> read_kernel_file(const NamedText& file, const arch::ArchSpec& a,
                                                       base::Diagnostics& diags, const lower::KernelLimits& limits) {
   const base::SourceId id = diags.add_source(file.name);
-  if (const std::string why = targets::refusal(a, &targets::Target::count); !why.empty()) {
+  if (const std::string why = targets::why_unsupported(a, &targets::Target::count); !why.empty()) {
     diags.error({id}, why);
     return std::nullopt;
   }

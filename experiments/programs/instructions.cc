@@ -101,15 +101,16 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   out.fuse = workload.fuse == "none"     ? construct::Fuse::kNone
              : workload.fuse == "inline" ? construct::Fuse::kInline
                                          : construct::Fuse::kAll;
-  out.placed = workload.placed;
-  out.moves = workload.moves;
-  out.homes = workload.homes;
+  out.inputs_prearranged = workload.inputs_prearranged;
+  out.dataflow = workload.dataflow;
+  out.tensor_location = workload.tensor_location;
   if (const std::string why = targets::refused(a, targets::target_of(a).placement); !why.empty())
-    for (const auto& [option, given] : {std::pair("--placed", out.placed), std::pair("--moves", !out.moves.empty()),
-                                        std::pair("--homes", !out.homes.empty())})
+    for (const auto& [option, given] :
+         {std::pair("--inputs-prearranged", out.inputs_prearranged), std::pair("--dataflow", !out.dataflow.empty()),
+          std::pair("--tensor-location", !out.tensor_location.empty())})
       if (given) diags.error({diags.add_source(option)}, why);
-  if (diags.ok() && out.homes == "dram" && arch::dram_of(a) == nullptr)
-    diags.error({diags.add_source("--homes")}, fmt::format("{} has no dram", a.name));
+  if (diags.ok() && out.tensor_location == "dram" && arch::dram_of(a) == nullptr)
+    diags.error({diags.add_source("--tensor-location")}, fmt::format("{} has no dram", a.name));
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source("--mma")};
   std::vector<std::string_view> names = {"none"};

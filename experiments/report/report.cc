@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/escalation/escalated.h"
+#include "experiments/multi_fidelity/result.h"
 #include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
 #include "experiments/report/detail/rows.h"
@@ -131,7 +131,7 @@ List quantities(const Store& store, const std::vector<StoredPoint>& points) {
 }
 
 // Totals of the sources that have any, the one first that the sweep was asked for.
-List totals(const SweepRows& rows, const std::string& fidelity) {
+List totals(const SweepRows& rows, const std::string& evaluator) {
   List out;
   const auto add = [&](std::string_view source, const Times& times) {
     const Times total = rows.totals(times);
@@ -139,9 +139,9 @@ List totals(const SweepRows& rows, const std::string& fidelity) {
         {"source", source, {}}, {"total_us", numbers(total), {}}, {"ratio", numbers(rows.totals_over_base(total)), {}}};
     if (any(times)) out.emplace_back(std::move(entry));
   };
-  if (fidelity == "sim") add("simulated", rows.simulated);
+  if (evaluator == "sim") add("simulated", rows.simulated);
   add("predicted", rows.predicted);
-  if (fidelity != "sim") add("simulated", rows.simulated);
+  if (evaluator != "sim") add("simulated", rows.simulated);
   return out;
 }
 
@@ -157,7 +157,7 @@ Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows
           {"base", std::move(base_of), {}},
           {"axis", std::move(places), {}},
           {"quantities", quantities(store, rows.points), {}},
-          {"totals", totals(rows, sweep.fidelity), {}},
+          {"totals", totals(rows, sweep.evaluator), {}},
           {"bound", bound_shares(rows), {}},
           {"refused", refused.take(), {}}};
 }
@@ -246,7 +246,7 @@ Map counts_of(const SweepRows& rows) {
 }
 
 // What a sweep's state says, with columns over chips.
-Value escalation_of(const Escalated& e) {
+Value multi_fidelity_of(const MultiFidelityResult& e) {
   Value out = to_document(e);
   TextColumn chosen;
   Times cost;
@@ -270,7 +270,7 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
                    std::string_view version) {
   const auto fact = [](std::string_view name, std::string text) { return Value(List{Value(name), Value(text)}); };
   List out{fact("store", store_path), fact("computed by", "tilescope " + store.tool_version()),
-           fact("this page by", fmt::format("tilescope {}", version)), fact("fidelity", sweep.fidelity)};
+           fact("this page by", fmt::format("tilescope {}", version)), fact("evaluator", sweep.evaluator)};
   if (const auto process = running_sweep(store_path))
     out.push_back(fact("note", fmt::format("a sweep was still writing to the store (process {})", *process)));
   return out;
@@ -281,7 +281,7 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
 Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                       std::string_view version) {
   const SweepRows rows(store, sweep);
-  const auto escalation = escalated(store, sweep);
+  const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
   return Map{{"report", kForm, {}},
@@ -295,8 +295,8 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
              {"chips", chips_of(store, sweep, rows, std::move(places)), {}},
              {"rows", rows_of(rows, std::move(program_codes)), {}},
              {"programs", std::move(programs), {}},
-             {"fidelity", fidelity_of(rows), {}},
-             {"escalation", escalation ? escalation_of(*escalation) : Value(), {}}};
+             {"accuracy", accuracy_of(rows), {}},
+             {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value(), {}}};
 }
 
 }  // namespace tilescope::experiments

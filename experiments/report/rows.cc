@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/accuracy/accuracy.h"
 #include "experiments/common/errors.h"
-#include "experiments/fidelity/fidelity.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -40,7 +40,7 @@ struct KindTimes {
 };
 
 Map entries_of(const std::string& kind, const KindTimes& k) {
-  const Fidelity f = fidelity_of(k.times, kMinRanked);
+  const Accuracy f = accuracy_of(k.times, kMinRanked);
   const bool ranked = f.by_row.groups > 0;
   const auto if_ranked = [&](double x) { return ranked ? figure(x) : Value(); };
   return {{"kind", kind, {}},
@@ -172,7 +172,7 @@ Value bound_shares(const SweepRows& rows) {
   return Map{{"names", std::move(texts), {}}, {"shares", std::move(columns), {}}};
 }
 
-List fidelity_of(const SweepRows& rows) {
+List accuracy_of(const SweepRows& rows) {
   const Source predicted{"predicted", rows.predicted}, simulated{"simulated", rows.simulated},
       measured{"measured", rows.measured};
   List out;

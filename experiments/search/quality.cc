@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -153,6 +155,7 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
                                             base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
+  if (const std::string why = construct::why_no_annealing(); !why.empty()) throw std::runtime_error(why);
   note_instructions(*expressions, a, diags);
   KeptTimes kept(options.log);
   std::string lost;

@@ -51,7 +51,7 @@ std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file,
 
 bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagnostics& diags) {
   if (how.mode != SimulationMode::kScaled) return true;
-  const std::string of_class = targets::refusal(a, &targets::Target::scale_refusal);
+  const std::string of_class = targets::why_unsupported(a, &targets::Target::scale_refusal);
   const std::string why = of_class.empty() ? targets::target_of(a).scale_refusal(a, how.scale) : of_class;
   if (!why.empty()) diags.error({diags.add_source(of_class.empty() ? "--scale" : "--mode scaled")}, why);
   return why.empty();

@@ -36,8 +36,11 @@ Simulation simulation_of(const sim::SimReport& r) {
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
   if (!r.scaled) return s;
   const sim::ScaledReport& of = *r.scaled;
-  s.scaled = {
-      .scale = of.scale, .us = of.time.v, .judge = of.judge, .judge_us = of.judge_time.v, .refused = of.refused};
+  s.scaled = {.scale = of.scale,
+              .us = of.time.v,
+              .validation = of.validation,
+              .validation_us = of.validation_time.v,
+              .refused = of.refused};
   return s;
 }
 

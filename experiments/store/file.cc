@@ -36,8 +36,8 @@ CREATE TABLE rows (
   names INTEGER REFERENCES names, numbers BLOB, simulation TEXT, error TEXT,
   PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
 CREATE TABLE sweeps (
-  id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, fidelity TEXT NOT NULL,
-  axes TEXT NOT NULL, escalation TEXT);
+  id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, evaluator TEXT NOT NULL,
+  axes TEXT NOT NULL, multi_fidelity TEXT);
 CREATE TABLE points (
   sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, base TEXT NOT NULL, is_base INTEGER NOT NULL,
   base_ordinal INTEGER NOT NULL, at TEXT NOT NULL, differences TEXT NOT NULL, chip INTEGER REFERENCES chips,

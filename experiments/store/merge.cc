@@ -14,7 +14,7 @@
 
 #include "experiments/common/new_file.h"
 #include "experiments/store/detail/columns.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
 #include "experiments/store/detail/merger.h"
@@ -37,7 +37,7 @@ void read_file_of_sweep(Part& out, Statement& s, int column) {
   try {
     out.file = text_in(s.getColumn(column));
     out.text = text_in(s.getColumn(column + 1));
-  } catch (const Damage& d) {
+  } catch (const CorruptStore& d) {
     throw_damaged_sweep(out.path, fmt::format("the sweep '{}'", out.title), d.column());
   }
 }

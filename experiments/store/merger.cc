@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "experiments/store/detail/columns.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
 
 namespace tilescope::experiments {
@@ -192,8 +192,9 @@ std::size_t Merger::take_rows(const Part& p) {
 }
 
 void Merger::take_sweep() {
-  Statement put(to_, of_shard("INSERT OR IGNORE INTO main.sweeps (title, file, text, fidelity, axes, escalation) "
-                              "SELECT title, file, text, fidelity, axes, escalation FROM shard.sweeps WHERE id = ?"));
+  Statement put(to_,
+                of_shard("INSERT OR IGNORE INTO main.sweeps (title, file, text, evaluator, axes, multi_fidelity) "
+                         "SELECT title, file, text, evaluator, axes, multi_fidelity FROM shard.sweeps WHERE id = ?"));
   put.bind(1, sweep_);
   put.exec();
   Statement find(to_, "SELECT id FROM main.sweeps WHERE title = ?");

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -22,7 +22,7 @@ double unpack(std::string_view bytes) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kBytes; ++i) bits |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   const auto v = std::bit_cast<double>(bits);
-  if (!std::isfinite(v)) throw Damage();
+  if (!std::isfinite(v)) throw CorruptStore();
   return v;
 }
 
@@ -45,7 +45,7 @@ std::string pack_numbers(const Prediction& p) {
 }
 
 void unpack_numbers(Prediction& p, const NumberNames& names, std::string_view bytes) {
-  if (bytes.size() != kBytes * (names.terms.size() + kOfALevel * names.levels.size())) throw Damage();
+  if (bytes.size() != kBytes * (names.terms.size() + kOfALevel * names.levels.size())) throw CorruptStore();
   const auto next = [&] {
     const double v = unpack(bytes);
     bytes.remove_prefix(kBytes);

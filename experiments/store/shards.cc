@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiments/store/detail/columns.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
 
 namespace tilescope::experiments {
@@ -19,7 +19,7 @@ using SQLite::Statement;
 
 std::size_t count_in(const SQLite::Column& c) {
   const std::int64_t n = integer_in(c);
-  if (n < 0) throw Damage(c.getName());
+  if (n < 0) throw CorruptStore(c.getName());
   return static_cast<std::size_t>(n);
 }
 
@@ -39,14 +39,14 @@ std::optional<ShardOfSweep> own_shard(SQLite::Database& file, const std::string&
   try {
     integer_in(s.getColumn(0));
     return ShardOfSweep{{count_in(s.getColumn(1)), count_in(s.getColumn(2))}, title};
-  } catch (const Damage& d) {
+  } catch (const CorruptStore& d) {
     if (asked && asked->title == title) return asked;
     if (!asked && d.column() == "own") return std::nullopt;
     throw_damaged_shards(path, title, d.column());
   }
 }
 
-// Throws Damage.
+// Throws CorruptStore.
 std::optional<StoredShards> read_shards(SQLite::Database& file, std::int64_t sweep) {
   if (!has_shards_table(file)) return std::nullopt;
   Statement s(file, "SELECT shard, shards, points, plan, own, complete FROM shards WHERE sweep = ? ORDER BY shard");
@@ -56,7 +56,7 @@ std::optional<StoredShards> read_shards(SQLite::Database& file, std::int64_t swe
     const StoredShards row{count_in(s.getColumn(1)), count_in(s.getColumn(2)), text_in(s.getColumn(3)),
                            integer_in(s.getColumn(4)) != 0};
     const std::size_t shard = count_in(s.getColumn(0));
-    if (shard >= row.count) throw Damage("shard");
+    if (shard >= row.count) throw CorruptStore("shard");
     if (!out) out = row;
     out->here.push_back(shard);
     if (integer_in(s.getColumn(5)) != 0) out->complete.push_back(shard);
@@ -87,7 +87,7 @@ std::vector<std::size_t> StoredShards::missing() const {
 std::optional<StoredShards> shards_of(SQLite::Database& file, const std::string& path, std::int64_t sweep) {
   try {
     return read_shards(file, sweep);
-  } catch (const Damage& d) {
+  } catch (const CorruptStore& d) {
     Statement s(file, "SELECT title FROM sweeps WHERE id = ?");
     s.bind(1, sweep);
     throw_damaged_shards(path, s.executeStep() ? s.getColumn(0).getString() : std::string(), d.column());
@@ -128,7 +128,7 @@ void put_shards(SQLite::Database& file, std::int64_t sweep, const std::optional<
   std::optional<StoredShards> merged;
   try {
     merged = read_shards(file, sweep);
-  } catch (const Damage&) {  // it is written anew, as of a sweep that never was in parts
+  } catch (const CorruptStore&) {  // it is written anew, as of a sweep that never was in parts
   }
   file.exec(fmt::format("DELETE FROM shards WHERE sweep = {}", sweep));
   if (shards) {

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "experiments/store/detail/columns.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/numbers.h"
 #include "experiments/store/detail/shards.h"
@@ -31,7 +31,7 @@ constexpr const char* kRowColumns =
 
 // A column that has a value beside each predicted time.
 Column required(const Column& c) {
-  if (c.isNull()) throw Damage(c.getName());
+  if (c.isNull()) throw CorruptStore(c.getName());
   return c;
 }
 
@@ -49,13 +49,13 @@ class NamesInStore {
   NumberNames read(const Column& id) {
     Statement s(file_, "SELECT hash, document FROM names WHERE id = ?");
     s.bind(1, id.getInt64());
-    if (!s.executeStep()) throw Damage(id.getName());
+    if (!s.executeStep()) throw CorruptStore(id.getName());
     try {
       const std::string text = text_in(s.getColumn(1));
       // Other names would fit as many numbers.
-      if (base::content_hash(text) != text_in(s.getColumn(0))) throw Damage();
+      if (base::content_hash(text) != text_in(s.getColumn(0))) throw CorruptStore();
       return names_of_text(text);
-    } catch (const Damage&) {
+    } catch (const CorruptStore&) {
       throw_damaged_content(path_, "a list of names in the table names");
     }
   }
@@ -101,9 +101,9 @@ StoredRow row_of(Statement& s, int c, NamesInStore& names) {
 
 constexpr int kBehindRow = 3 + 15;  // of each_row
 
-// What stands next to the prediction of an escalated sweep.
+// What stands next to the prediction of a multi-fidelity sweep.
 void add_simulation(StoredRow& row, Statement& s, int c) {
-  row.escalated = true;
+  row.multi_fidelity = true;
   row.simulation = simulation_in(s.getColumn(c));
   row.simulation_error = text_in(s.getColumn(c + 1));
 }
@@ -134,7 +134,7 @@ std::vector<StoredWorkload> workloads_of(SQLite::Database& file, const std::stri
         StoredWorkload{text_in(s.getColumn(0)), text_in(s.getColumn(1)), real_in(s.getColumn(2)).value_or(0), {}});
     try {
       w.document = document_of_text(text_in(s.getColumn(3)));
-    } catch (const Damage&) {
+    } catch (const CorruptStore&) {
       throw_damaged_content(path, fmt::format("the document of operator {}", w.name));
     }
   }
@@ -147,7 +147,7 @@ base::Value document(SQLite::Database& file, const std::string& path, const char
   if (!s.executeStep()) throw StoreError(fmt::format("{}: none of its {} has the hash '{}'", path, table, hash));
   try {
     return document_of_text(text_in(s.getColumn(0)));
-  } catch (const Damage&) {
+  } catch (const CorruptStore&) {
     throw_damaged_content(path, fmt::format("the document of {} in {}", hash, table));
   }
 }
@@ -157,7 +157,7 @@ template <class Read>
 auto of_sweep(const std::string& path, const std::string& whose, const Read& read) {
   try {
     return read();
-  } catch (const Damage& d) {
+  } catch (const CorruptStore& d) {
     throw_damaged_sweep(path, whose, d.column());
   }
 }
@@ -168,7 +168,7 @@ std::string name_of(const StoredSweep& sweep) { return fmt::format("the sweep '{
 
 std::optional<double> StoredRow::time_us() const {
   if (!error.empty()) return std::nullopt;
-  if (simulation && !escalated) return simulation->simulated_us;
+  if (simulation && !multi_fidelity) return simulation->simulated_us;
   return prediction ? std::optional(prediction->predicted_us) : std::nullopt;
 }
 
@@ -195,7 +195,7 @@ std::string Store::tool_version() const {
 std::vector<StoredSweep> Store::sweeps() const {
   return on_file(open_->path, [&] {
     std::vector<StoredSweep> out;
-    Statement s(*open_->file, "SELECT id, title, file, text, fidelity, axes, escalation FROM sweeps ORDER BY id");
+    Statement s(*open_->file, "SELECT id, title, file, text, evaluator, axes, multi_fidelity FROM sweeps ORDER BY id");
     while (s.executeStep()) {
       StoredSweep& sweep = out.emplace_back();
       sweep.id = s.getColumn(0).getInt64();
@@ -203,10 +203,10 @@ std::vector<StoredSweep> Store::sweeps() const {
       of_sweep(open_->path, name_of(sweep), [&] {
         sweep.file = text_in(s.getColumn(2));
         sweep.text = text_in(s.getColumn(3));
-        sweep.fidelity = text_in(s.getColumn(4));
+        sweep.evaluator = text_in(s.getColumn(4));
         sweep.axes = read_column(s.getColumn(5), axes_of_text);
         sweep.workloads = workloads_of(*open_->file, open_->path, sweep.id);
-        sweep.escalation = read_column(s.getColumn(6), escalation_of_text);
+        sweep.multi_fidelity = read_column(s.getColumn(6), multi_fidelity_of_text);
         sweep.shards = shards_of(*open_->file, open_->path, sweep.id);
       });
     }
@@ -293,7 +293,7 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
       const auto read = [&](int request, const auto& what) {
         try {
           what();
-        } catch (const Damage& d) {
+        } catch (const CorruptStore& d) {
           throw_damaged_row(
               *open_->file, open_->path,
               {s.getColumn(2).getInt64(), s.getColumn(request).getInt64(), s.getColumn(kBehindRow + 4).getInt64()},

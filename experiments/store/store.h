@@ -68,16 +68,16 @@ struct StoredValue {
   std::optional<double> number;  // in the axis's unit
 };
 
-// Which points of an escalated sweep the simulator judges besides the model, and how far their choice is
-// (experiments/escalation/choice.h).
-struct StoredEscalation {
+// Which points of a multi-fidelity sweep the simulator judges besides the model, and how far their choice is
+// (experiments/multi_fidelity/choice.h).
+struct StoredMultiFidelity {
   std::string mode;                                      // of the simulator
   bool front = true;                                     // the Pareto front, and what lies within the error band of it
-  std::size_t control = 0;                               // points that are drawn
+  std::size_t validation_sample = 0;                     // points that are drawn
   std::optional<std::size_t> neighbours = std::nullopt;  // at most; nothing: all within the band
   std::int64_t seed = 1;                                 // of the draw
   std::string cost = {};  // the expression that a point's cost is, next to its time; empty: time alone counts
-  enum class Stage { kNone, kFrontAndControl, kNeighbours } chosen = Stage::kNone;
+  enum class Stage { kNone, kFrontAndValidation, kNeighbours } chosen = Stage::kNone;
 };
 
 struct StoredWorkload {
@@ -90,10 +90,10 @@ struct StoredWorkload {
 struct StoredSweep {
   std::int64_t id = 0;
   std::string title, file, text;  // of its file
-  std::string fidelity;           // model or sim: which time counts; escalated: the model's, and some are simulated too
+  std::string evaluator;  // model or sim: which time counts; multi-fidelity: the model's, and some are simulated too
   std::vector<StoredAxis> axes;
   std::vector<StoredWorkload> workloads;
-  std::optional<StoredEscalation> escalation = std::nullopt;
+  std::optional<StoredMultiFidelity> multi_fidelity = std::nullopt;
   std::optional<StoredShards> shards = std::nullopt;  // of a store that has parts of it, or all of them, merged
 };
 
@@ -102,9 +102,9 @@ struct StoredDifference {
   std::string path, from, to;
 };
 
-// Why a point of an escalated sweep is simulated.
-enum class Chosen : std::uint8_t { kNot, kBase, kFront, kNeighbour, kControl };
-// "base", "front", "neighbour", "control"; empty where it is not.
+// Why a point of a multi-fidelity sweep is simulated.
+enum class Chosen : std::uint8_t { kNot, kBase, kFront, kNeighbour, kValidation };
+// "base", "front", "neighbour", "validation"; empty where it is not.
 std::string_view name_of(Chosen chosen);
 
 // One combination of the axes' values, or a base chip as it is with programs constructed for it.
@@ -116,7 +116,7 @@ struct StoredPoint {
   std::vector<StoredDifference> differences;
   std::string chip;                           // the hash of its chip; empty of a refused point
   std::string refused;                        // why there is no such chip
-  std::optional<double> cost = std::nullopt;  // what an escalated sweep weighs its time against
+  std::optional<double> cost = std::nullopt;  // what a multi-fidelity sweep weighs its time against
   Chosen chosen = Chosen::kNot;
 };
 
@@ -127,8 +127,8 @@ struct StoredRow {
   std::optional<double> measured_us;
   std::string program;  // its hash; empty where there is none
   std::string error;    // why there is no time
-  // Of an escalated sweep the predicted time counts, and a simulation stands next to it, or why there is none.
-  bool escalated = false;
+  // Of a multi-fidelity sweep the predicted time counts, and a simulation stands next to it, or why there is none.
+  bool multi_fidelity = false;
   std::string simulation_error = {};
 
   // What counts: simulated where it was asked for.
@@ -140,7 +140,7 @@ struct PointTotal {
   std::size_t done = 0, failed = 0;   // failed ones are done too
   std::optional<double> weighted_us;  // the sum of weight times time; nothing before all operators have one
   std::optional<double> base_ratio;   // over that of the point's base chip
-  // Of a point that an escalated sweep simulates too: operators, with a row, failed, and the sum over their times.
+  // Of a point that a multi-fidelity sweep simulates too: operators, with a row, failed, and the sum over their times.
   std::size_t to_simulate = 0, simulated = 0, simulation_failed = 0;
   std::optional<double> simulated_us = std::nullopt;
 };

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/diagnostics.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -14,7 +14,7 @@ using base::List;
 using base::Map;
 using base::Value;
 
-[[noreturn]] void damaged() { throw Damage(); }
+[[noreturn]] void damaged() { throw CorruptStore(); }
 
 template <class T>
 const T& as(const Value& v) {
@@ -54,8 +54,8 @@ auto rows_of_text(const std::string& text, const Make& make) {
   return out;
 }
 
-constexpr std::array<std::string_view, 5> kChosen = {"", "base", "front", "neighbour", "control"};
-constexpr std::array<std::string_view, 3> kStages = {"none", "front and control", "neighbours"};
+constexpr std::array<std::string_view, 5> kChosen = {"", "base", "front", "neighbour", "validation"};
+constexpr std::array<std::string_view, 3> kStages = {"none", "front and validation", "neighbours"};
 
 template <std::size_t n>
 std::size_t index_in(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -70,29 +70,29 @@ std::string_view name_of(Chosen chosen) { return kChosen[static_cast<std::size_t
 
 Chosen chosen_of_text(const std::string& text) { return static_cast<Chosen>(index_in(kChosen, text)); }
 
-std::string text_of(const std::optional<StoredEscalation>& e) {
+std::string text_of(const std::optional<StoredMultiFidelity>& e) {
   if (!e) return {};
   return base::to_json(
       Map{{"mode", e->mode, {}},
           {"front", e->front, {}},
-          {"control", static_cast<std::int64_t>(e->control), {}},
+          {"validation_sample", static_cast<std::int64_t>(e->validation_sample), {}},
           {"neighbours", e->neighbours ? Value(static_cast<std::int64_t>(*e->neighbours)) : Value(nullptr), {}},
           {"seed", e->seed, {}},
           {"cost", e->cost, {}},
           {"chosen", kStages[static_cast<std::size_t>(e->chosen)], {}}});
 }
 
-std::optional<StoredEscalation> escalation_of_text(const std::string& text) {
+std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const Value document = document_of_text(text);
-  StoredEscalation out{as<std::string>(at(document, "mode"))};
+  StoredMultiFidelity out{as<std::string>(at(document, "mode"))};
   out.front = as<bool>(at(document, "front"));
-  out.control = static_cast<std::size_t>(as<std::int64_t>(at(document, "control")));
+  out.validation_sample = static_cast<std::size_t>(as<std::int64_t>(at(document, "validation_sample")));
   if (const Value& n = at(document, "neighbours"); !n.is_null())
     out.neighbours = static_cast<std::size_t>(as<std::int64_t>(n));
   out.seed = as<std::int64_t>(at(document, "seed"));
   out.cost = as<std::string>(at(document, "cost"));
-  out.chosen = static_cast<StoredEscalation::Stage>(index_in(kStages, as<std::string>(at(document, "chosen"))));
+  out.chosen = static_cast<StoredMultiFidelity::Stage>(index_in(kStages, as<std::string>(at(document, "chosen"))));
   return out;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "experiments/store/detail/columns.h"
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
 #include "experiments/store/detail/numbers.h"
@@ -168,16 +168,16 @@ std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<
     open_->begin();
     Statement put(
         *open_->file,
-        "INSERT INTO sweeps (title, file, text, fidelity, axes, escalation) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (title) DO UPDATE SET file = excluded.file, text = excluded.text, fidelity = excluded.fidelity, "
-        "axes = excluded.axes, escalation = excluded.escalation RETURNING id");
+        "INSERT INTO sweeps (title, file, text, evaluator, axes, multi_fidelity) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (title) DO UPDATE SET file = excluded.file, text = excluded.text, evaluator = excluded.evaluator, "
+        "axes = excluded.axes, multi_fidelity = excluded.multi_fidelity RETURNING id");
     put.bind(1, sweep.title);
     put.bind(2, sweep.file);
     put.bind(3, sweep.text);
-    put.bind(4, sweep.fidelity);
+    put.bind(4, sweep.evaluator);
     put.bind(5, text_of(sweep.axes));
-    const std::string escalation = text_of(sweep.escalation);
-    set(put, 6, escalation);
+    const std::string multi_fidelity = text_of(sweep.multi_fidelity);
+    set(put, 6, multi_fidelity);
     put.executeStep();
     const std::int64_t id = put.getColumn(0).getInt64();
     put.reset();
@@ -225,12 +225,12 @@ void StoreWriter::complete(std::int64_t sweep) {
   });
 }
 
-void StoreWriter::choose(std::int64_t sweep, const StoredEscalation& escalation,
+void StoreWriter::choose(std::int64_t sweep, const StoredMultiFidelity& multi_fidelity,
                          const std::vector<ChosenPoint>& points) {
   on_file(open_->path, [&] {
     open_->begin();
-    Statement state(*open_->file, "UPDATE sweeps SET escalation = ? WHERE id = ?");
-    state.bind(1, text_of(std::optional(escalation)));
+    Statement state(*open_->file, "UPDATE sweeps SET multi_fidelity = ? WHERE id = ?");
+    state.bind(1, text_of(std::optional(multi_fidelity)));
     state.bind(2, sweep);
     state.exec();
     Statement point(*open_->file,
@@ -259,7 +259,7 @@ std::optional<KnownRow> StoreWriter::find(const RowKey& key) {
         out.emplace();
         const auto simulated_us = real_in(s.getColumn(1)), predicted_us = real_in(s.getColumn(2));
         if (text_in(s.getColumn(0)).empty()) out->time_us = simulated_us ? simulated_us : predicted_us;
-      } catch (const Damage& d) {
+      } catch (const CorruptStore& d) {
         throw_damaged_row(*open_->file, open_->path, ids_of(key), d.column());
       }
     }

@@ -89,7 +89,7 @@ class StoreWriter {
   void complete(std::int64_t sweep);
 
   // What of the sweep of that number is simulated, so far as it is chosen. One commit.
-  void choose(std::int64_t sweep, const StoredEscalation& escalation, const std::vector<ChosenPoint>& points);
+  void choose(std::int64_t sweep, const StoredMultiFidelity& multi_fidelity, const std::vector<ChosenPoint>& points);
 
   // What is known of a row: nothing where it is not there.
   std::optional<KnownRow> find(const RowKey& key);

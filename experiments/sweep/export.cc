@@ -89,7 +89,7 @@ class RowWriter {
     put_prediction(r == nullptr || !r->prediction ? std::nullopt : r->prediction);
     put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
     put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
-    if (sweep_.escalation) put("chosen", text(std::string(name_of(p.chosen))));
+    if (sweep_.multi_fidelity) put("chosen", text(std::string(name_of(p.chosen))));
     put("error", text(!p.refused.empty()  ? "refused: " + p.refused
                       : r == nullptr      ? ""
                       : !r->error.empty() ? r->error

@@ -82,7 +82,7 @@ class Planner {
       if (spec.axes[f].equals) followers_.push_back(formula_of(*spec.axes[f].equals));
     for (const Formula& c : spec.constraints) constraints_.push_back(formula_of(c));
     met_.assign(constraints_.size(), false);
-    if (spec.escalation && spec.escalation->cost) cost_ = formula_of(*spec.escalation->cost);
+    if (spec.multi_fidelity && spec.multi_fidelity->cost) cost_ = formula_of(*spec.multi_fidelity->cost);
   }
 
   std::optional<SweepPlan> run(const PlanRequest& request) {

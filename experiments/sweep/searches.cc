@@ -19,12 +19,12 @@ SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::s
 }
 
 std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions) {
-  const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Asked& s) {
+  const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Requested& s) {
     return s.chip == &chip && restrict_alike(s.restrictions, restrictions);
   });
   const auto number = static_cast<std::size_t>(known - searches_.begin());
   if (number < searches_.size()) return number;
-  arch::ArchSpec neutral = construct::with_neutral_rates(chip);
+  arch::ArchSpec neutral = construct::geometry_key(chip);
   const auto pool = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) {
     return restrict_alike(s.restrictions, restrictions) && s.neutral == neutral;
   });
@@ -56,14 +56,14 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
   }
   const std::lock_guard lock(found->one_at_a_time);
   if (found->programs == nullptr) {
-    const Asked& s = searches_[search];
+    const Requested& s = searches_[search];
     const Constructor constructor(*s.chip, {Search::kRoller}, kSearched, s.restrictions);
     Pools& shared = *pools_[workload];
     const std::lock_guard alone(shared.one_at_a_time);
     const std::uint64_t made = shared.pools.made();
     auto programs =
         std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
-    if (!shared.asked.insert(s.pool).second) made_again_ += shared.pools.made() - made;
+    if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
     if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);

@@ -19,6 +19,9 @@ namespace fs = std::filesystem;
 using base::Diagnostics;
 using base::Value;
 
+// Keys that had other names in version 0.1.
+constexpr base::RenamedKey kRenamedKeys[] = {{"", "fidelity", "evaluator"}, {"", "control", "validation_sample"}};
+
 // The items of a list, or a value that stands alone.
 std::vector<const Value*> items_of(const Value& v) {
   std::vector<const Value*> out;
@@ -38,7 +41,7 @@ class SpecReader {
   SpecReader(SweepSpec& out, const SweepFile& file) : out_(out), file_(file), diags_(file.diags) {}
 
   void read(const Value& document) {
-    base::Fields f(document, "the sweep", diags_);
+    base::Fields f(document, "the sweep", diags_, {kRenamedKeys, {}});
     const Value* title = f.require("sweep");
     if (const auto text = base::as_text(title, "sweep", diags_)) out_.title = *text;
     if (title != nullptr && title->get_if<std::string>() != nullptr && out_.title.empty())
@@ -51,7 +54,7 @@ class SpecReader {
     if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
     if (const Value* workloads = f.require("workloads")) out_.workloads = read_workloads(*workloads, file_);
     read_programs(f.take("programs"));
-    if (const Value* fidelity = f.take("fidelity")) read_fidelity(*fidelity);
+    if (const Value* evaluator = f.take("evaluator")) read_evaluator(*evaluator);
     f.finish();
   }
 
@@ -78,7 +81,7 @@ class SpecReader {
     for (const base::Diagnostic& e : own.errors())
       diags_.error(at, fmt::format("base: {}", e.at.line == 0 ? fmt::format("'{}': {}", name, e.text) : own.format(e)));
     if (!chip) return;
-    if (const std::string why = targets::refusal(*chip, &targets::Target::construct); !why.empty())
+    if (const std::string why = targets::why_unsupported(*chip, &targets::Target::construct); !why.empty())
       return diags_.error(at, fmt::format("base: '{}': {}", name, why));
     auto numbers = arch::numbers_of(*chip);
     out_.bases.push_back({name, std::move(*source), std::move(*chip), std::move(numbers)});
@@ -128,13 +131,14 @@ class SpecReader {
     out_.programs.push_back(std::move(p));
   }
 
-  void read_fidelity(const Value& v) {
-    if (v.is_map()) return read_escalation(v);
-    if (const auto fidelity = base::as_choice(&v, "fidelity", {"model", "sim"}, diags_)) out_.simulate = *fidelity == 1;
+  void read_evaluator(const Value& v) {
+    if (v.is_map()) return read_multi_fidelity(v);
+    if (const auto evaluator = base::as_choice(&v, "evaluator", {"model", "sim"}, diags_))
+      out_.simulate = *evaluator == 1;
   }
 
-  void read_escalation(const Value& v) {
-    base::Fields f(v, "fidelity", diags_);
+  void read_multi_fidelity(const Value& v) {
+    base::Fields f(v, "evaluator", diags_);
     base::as_choice(f.require("model"), "model", {"all"}, diags_);
     const Value* sim = f.require("sim");
     f.finish();
@@ -143,13 +147,13 @@ class SpecReader {
 
   void read_simulated(const Value& v) {
     constexpr std::int64_t kMaxPoints = 1'000'000, kMaxSeed = std::int64_t{1} << 53;  // what JSON readers keep
-    SweepEscalation& e = out_.escalation.emplace();
-    base::Fields f(v, "sim", diags_);
-    const Value* control = f.take("control");
+    SweepMultiFidelity& e = out_.multi_fidelity.emplace();
+    base::Fields f(v, "sim", diags_, {kRenamedKeys, {}});
+    const Value* sample = f.take("validation_sample");
     const Value* cost = f.take("cost");
     e.asked.front = base::as_bool(f.take("front"), "front", diags_).value_or(true);
-    e.asked.control =
-        static_cast<std::size_t>(base::as_integer(control, "control", {0, kMaxPoints}, diags_).value_or(0));
+    e.asked.validation_sample =
+        static_cast<std::size_t>(base::as_integer(sample, "validation_sample", {0, kMaxPoints}, diags_).value_or(0));
     if (const auto most = base::as_integer(f.take("neighbours"), "neighbours", {0, kMaxPoints}, diags_))
       e.asked.neighbours = static_cast<std::size_t>(*most);
     e.asked.seed = base::as_integer(f.take("seed"), "seed", {0, kMaxSeed}, diags_).value_or(e.asked.seed);
@@ -158,11 +162,11 @@ class SpecReader {
       e.mode = static_cast<SimulationMode>(*mode);
     f.finish();
     e.asked.mode = kSimulationModes[static_cast<std::size_t>(e.mode)];
-    e.control_at = control == nullptr ? v.at : control->at;
+    e.validation_sample_at = sample == nullptr ? v.at : sample->at;
     if (cost != nullptr && !out_.bases.empty()) e.cost = read_formula(cost, "cost", out_.bases, file_);
     if (e.cost) e.asked.cost = e.cost->text();
-    if (diags_.ok() && !e.asked.front && e.asked.control == 0)
-      diags_.error(v.at, "sim: nothing is to be simulated; say front: true, or control: 10");
+    if (diags_.ok() && !e.asked.front && e.asked.validation_sample == 0)
+      diags_.error(v.at, "sim: nothing is to be simulated; say front: true, or validation_sample: 10");
   }
 
   SweepSpec& out_;

@@ -55,7 +55,8 @@ base::Map counts(std::initializer_list<std::pair<const char*, std::size_t>> entr
 bool SweepState::complete() const {
   if (sweep.shards && !sweep.shards->own && !sweep.shards->missing().empty()) return false;
   if (sweep.shards && sweep.shards->own) return rows_done == rows;  // the choice is made where shards are merged
-  return rows_done == rows && (!escalation || escalation->asked.chosen == StoredEscalation::Stage::kNeighbours);
+  return rows_done == rows &&
+         (!multi_fidelity || multi_fidelity->asked.chosen == StoredMultiFidelity::Stage::kNeighbours);
 }
 
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep) {
@@ -85,8 +86,8 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
       if (r != nullptr && !r->error.empty()) ++failures[w.name + ": " + r->error];
       if (r != nullptr && !r->simulation_error.empty()) ++failures[w.name + ": " + r->simulation_error];
     });
-  out.escalation = escalated(store, sweep);
-  if (out.escalation) out.places = points;
+  out.multi_fidelity = multi_fidelity_result(store, sweep);
+  if (out.multi_fidelity) out.places = points;
   out.refusals = most_often_first(refusals);
   out.failures = most_often_first(failures);
   for (const std::size_t i : best_points(points, totals))
@@ -98,14 +99,14 @@ base::Value to_document(const SweepState& s) {
   base::Map out = {
       {"sweep", s.sweep.title, {}},
       {"file", s.sweep.file, {}},
-      {"fidelity", s.sweep.fidelity, {}},
+      {"evaluator", s.sweep.evaluator, {}},
       {"points", counts({{"all", s.points}, {"done", s.done}, {"refused", s.refused}, {"failed", s.failed}}), {}},
       {"rows", counts({{"all", s.rows}, {"done", s.rows_done}, {"failed", s.rows_failed}}), {}},
       {"bases", to_list(s.bases, s.sweep), {}},
       {"best", to_list(s.best, s.sweep), {}},
       {"refused", to_list(s.refusals), {}},
       {"failed", to_list(s.failures), {}}};
-  if (s.escalation) out.push_back({"escalation", to_document(*s.escalation), {}});
+  if (s.multi_fidelity) out.push_back({"multi_fidelity", to_document(*s.multi_fidelity), {}});
   if (s.sweep.shards) out.push_back({"shards", to_document(*s.sweep.shards), {}});
   return out;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/document.h"
-#include "experiments/escalation/escalated.h"
+#include "experiments/multi_fidelity/result.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
@@ -28,7 +28,7 @@ struct SweepState {
   std::size_t rows = 0, rows_done = 0, rows_failed = 0;                 // bases too
   std::vector<RankedPoint> bases, best;                                 // the latter: least total first
   std::vector<std::pair<std::string, std::size_t>> refusals, failures;  // sentences and how often, most often first
-  std::optional<Escalated> escalation;                                  // of a sweep that escalates,
+  std::optional<MultiFidelityResult> multi_fidelity;                    // of a sweep that is_multi_fidelity,
   std::vector<StoredPoint> places;                                      // and then its points
 
   bool complete() const;
@@ -37,8 +37,8 @@ struct SweepState {
 // With the best `keep` points.
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep);
 
-// {"sweep","file","fidelity","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..],
-// "escalation":{..},"shards":{..}}, the last but one of sweeps that escalate, the last of those that have shards.
+// {"sweep","file","evaluator","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..],
+// "multi_fidelity":{..},"shards":{..}}, the last but one of sweeps that escalate, the last of those that have shards.
 base::Value to_document(const SweepState& state);
 
 // "memory.smem.banks 64, core.count 80": coordinates, those of the first axes or all; "the base" where nothing varies.

@@ -19,7 +19,7 @@
 #include "base/home.h"
 #include "experiments/common/parallel.h"
 #include "experiments/common/workers.h"
-#include "experiments/escalation/choice.h"
+#include "experiments/multi_fidelity/choice.h"
 #include "experiments/programs/instructions.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "experiments/store/writer.h"
@@ -94,19 +94,19 @@ class Runner {
     if (!stopped()) read_references();
     if (!stopped()) work(others_, jobs, stopped);
     store_.commit();
-    if (escalates() && !stopped()) escalate(jobs, stopped);
+    if (is_multi_fidelity() && !stopped()) escalate(jobs, stopped);
     if (complete()) store_.complete(sweep_);
   }
 
   std::size_t computed() const { return progress_.done - progress_.known; }
-  bool complete() const { return progress_.done == progress_.all && (!escalates() || escalated_); }
+  bool complete() const { return progress_.done == progress_.all && (!is_multi_fidelity() || escalated_); }
   const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
-  std::uint64_t made_again() const { return tasks_.searches().made_again(); }
+  std::uint64_t recomputed() const { return tasks_.searches().recomputed(); }
 
  private:
   // A choice takes all points: it is made where the shards are merged.
-  bool escalates() const { return spec_.escalation && !is_shard_; }
+  bool is_multi_fidelity() const { return spec_.multi_fidelity && !is_shard_; }
 
   void find_work() {
     for (std::size_t t = 0; t < tasks_.all().size(); ++t)
@@ -179,11 +179,11 @@ class Runner {
   }
 
   // The points that the simulator judges: chosen from what the store holds, simulated and kept, and the neighbours only
-  // after the control, which says how wide the band is.
+  // after the validation sample, which says how wide the band is.
   void escalate(int jobs, const std::function<bool()>& stopped) {
-    using Stage = StoredEscalation::Stage;
-    StoredEscalation state = spec_.escalation->asked;
-    for (const Stage stage : {Stage::kFrontAndControl, Stage::kNeighbours}) {
+    using Stage = StoredMultiFidelity::Stage;
+    StoredMultiFidelity state = spec_.multi_fidelity->asked;
+    for (const Stage stage : {Stage::kFrontAndValidation, Stage::kNeighbours}) {
       if (stopped() || progress_.done < progress_.all) return;
       state.chosen = stage;
       work(choose(state), jobs, stopped);
@@ -193,7 +193,7 @@ class Runner {
   }
 
   // Puts the stage's choice into the store; what of it is not simulated yet.
-  std::vector<Unit> choose(const StoredEscalation& state) {
+  std::vector<Unit> choose(const StoredMultiFidelity& state) {
     const std::vector<JudgedPoint> points = judged();
     std::map<std::size_t, std::size_t> simulations;  // tasks, by the first of the points that they are of
     std::map<std::size_t, Chosen> reasons;
@@ -262,7 +262,7 @@ class Runner {
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
-    const SimulationMode mode = spec_.escalation ? spec_.escalation->mode : SimulationMode::kSampled;
+    const SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : SimulationMode::kSampled;
     std::map<std::size_t, MadeRow> under_way;
     WorkerCalls calls;
     calls.begin = [&](std::size_t i) {
@@ -377,15 +377,17 @@ class Runner {
   double construct_cpu_us_ = 0;
 };
 
-// What of the escalation the file's author should know: a control that is all there is, operators that the simulator
-// cannot run, where the file lists them.
+// What of the multi-fidelity setting the file's author should know: a validation sample that is all there is, operators
+// that the simulator cannot run, where the file lists them.
 void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, Diagnostics& diags) {
-  if (!state.escalation || state.sweep.escalation->chosen == StoredEscalation::Stage::kNone) return;
-  const std::size_t asked = spec.escalation->asked.control, drawn = count_of(*state.escalation, Chosen::kControl);
+  if (!state.multi_fidelity || state.sweep.multi_fidelity->chosen == StoredMultiFidelity::Stage::kNone) return;
+  const std::size_t asked = spec.multi_fidelity->asked.validation_sample,
+                    drawn = count_of(*state.multi_fidelity, Chosen::kValidation);
   if (drawn < asked)
     diags.note(
-        spec.escalation->control_at,
-        fmt::format("control: {} asked, and {} chips lie beyond the front; all of them are simulated", asked, drawn));
+        spec.multi_fidelity->validation_sample_at,
+        fmt::format("validation_sample: {} requested, and {} chips lie beyond the front; all of them are simulated",
+                    asked, drawn));
   std::map<std::pair<std::size_t, std::string>, std::size_t> failed;
   store.each_row(state.sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
     if (r == nullptr || r->simulation_error.empty()) return;
@@ -456,7 +458,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.computed = runner.computed();
     out.lost = runner.lost();
     out.stopped = !runner.complete();
-    if (const std::uint64_t again = runner.made_again(); again > 0)
+    if (const std::uint64_t again = runner.recomputed(); again > 0)
       diags.note({}, fmt::format("programs that chips share were made again {} times, for want of room in {} MiB; more "
                                  "--memory is faster, with the same results",
                                  again, memory >> 20));
@@ -472,7 +474,7 @@ std::optional<SweepOutline> outline_of(const std::string& file, Diagnostics& dia
   const auto spec = read_sweep(file, diags);
   const auto points = spec ? count_points(*spec, diags) : std::nullopt;
   if (!points) return std::nullopt;
-  return SweepOutline{spec->title, spec->text, *points, spec->escalation.has_value()};
+  return SweepOutline{spec->title, spec->text, *points, spec->multi_fidelity.has_value()};
 }
 
 std::string sweep_schema_path() { return base::home_path("experiments/sweep/schema.json"); }

@@ -29,7 +29,7 @@ struct SweepProgress {
   std::size_t done = 0, all = 0;  // rows
   std::size_t known = 0;          // of them, those that the store had
   std::size_t points_done = 0, points_all = 0, points_known = 0;
-  std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of what an escalation chose
+  std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of what a multi-fidelity chose
   std::optional<std::string> best;  // "0.820 of v100 at memory.smem.banks 64", so far
 };
 
@@ -53,7 +53,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
 struct SweepOutline {
   std::string title, text;
   std::size_t points = 0;  // bases too, and those that will be refused
-  bool escalates = false;
+  bool is_multi_fidelity = false;
 };
 
 // Nothing after errors in the file.

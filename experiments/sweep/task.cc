@@ -64,7 +64,7 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   base::Diagnostics diags;
   const targets::Target& target = targets::target_of(a);
-  auto taken = target.taken_by(*given.program, a, diags, {});
+  auto taken = target.retargeted_to(*given.program, a, diags, {});
   if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(diags.sentences(), "; ")));
   const auto estimate = target.estimate(a)(*taken, &diags, {});
   if (!estimate) return failed(diags.sentences().front());
@@ -77,7 +77,8 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
-  base::Map out = {{"programs", constructed ? "construct" : "fixed", {}}, {"fidelity", simulate ? "sim" : "model", {}}};
+  base::Map out = {{"programs", constructed ? "construct" : "fixed", {}},
+                   {"evaluator", simulate ? "sim" : "model", {}}};
   if (simulate && *simulate != SimulationMode::kSampled)
     out.push_back({"mode", kSimulationModes[static_cast<std::size_t>(*simulate)], {}});
   if (!constructed) out.push_back({"base", base, {}});

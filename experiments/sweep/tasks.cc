@@ -43,9 +43,9 @@ std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, c
     else
       of_points_.emplace_back();
   }
-  const auto escalation = spec_.escalation ? std::optional(spec_.escalation->asked) : std::nullopt;
-  const char* fidelity = escalation ? "escalated" : spec_.simulate ? "sim" : "model";
-  StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, fidelity, plan_.axes, {}, escalation};
+  const auto multi_fidelity = spec_.multi_fidelity ? std::optional(spec_.multi_fidelity->asked) : std::nullopt;
+  const char* evaluator = multi_fidelity ? "multi-fidelity" : spec_.simulate ? "sim" : "model";
+  StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, evaluator, plan_.axes, {}, multi_fidelity};
   const std::string plan = plan_hash();
   if (shard) sweep.shards = StoredShards{shard->count, plan_.points.size(), plan, true, {shard->index}, {}};
   return store_.put_sweep(sweep, points, workloads, plan);
@@ -136,7 +136,7 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
 std::size_t SweepTasks::add_task(Task t) {
   std::vector<std::string> beside;
   for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
-  const SimulationMode mode = spec_.escalation ? spec_.escalation->mode : SimulationMode::kSampled;
+  const SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : SimulationMode::kSampled;
   t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
                                               t.simulate ? std::optional(mode) : std::nullopt));
   t.left = spec_.workloads.size();

@@ -205,7 +205,7 @@ std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, cons
 std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
                                                         int jobs, const Progress& progress, base::Diagnostics& diags) {
   const std::unique_ptr<targets::Verifier> verifier = targets::target_of(a).verify(a);
-  if (const auto refusal = verifier->refusal()) {
+  if (const auto refusal = verifier->why_unsupported()) {
     diags.error({diags.add_source("verify")}, *refusal);
     return std::nullopt;
   }

@@ -13,7 +13,7 @@ namespace tilescope::lower::bsp {
 namespace {
 
 using tile::BspStage;
-using tile::Move;
+using tile::Dataflow;
 
 Digit digit_of(const BspStage& s, std::size_t axis) { return {s.core_stride(axis), s.grid[axis]}; }
 
@@ -78,26 +78,26 @@ class StageLowering {
   }
 
   // The ring of an operand; of one that rotates known to the axis whose slices it carries.
-  int add_ring(const tile::Operand& o, const tile::OperandMove& move) {
+  int add_ring(const tile::Operand& o, const tile::OperandDataflow& move) {
     Ring ring{{}, move.ring, s_.folded};
     for (const int a : s_.core_order)
       if (!o.uses(a) && s_.grid[static_cast<std::size_t>(a)] > 1)
         ring.sharing.push_back(digit_of(s_, static_cast<std::size_t>(a)));
     out_.rings.push_back(std::move(ring));
     const int number = static_cast<int>(out_.rings.size()) - 1;
-    if (move.move == Move::kRotate) out_.axes[static_cast<std::size_t>(move.axis)].rings.push_back(number);
+    if (move.how == Dataflow::kShift) out_.axes[static_cast<std::size_t>(move.axis)].rings.push_back(number);
     return number;
   }
 
   void add_input(std::size_t i) {
     const tile::Operand& o = s_.space->inputs[i];
-    const tile::OperandMove& move = s_.moves[i];
+    const tile::OperandDataflow& move = s_.dataflow[i];
     const int buffer = add_buffer(o, tile::input_windows(s_, i), *memory_.buffer(number_, tile::Holds::kInput, i));
     for (const int read : o.reads) out_.compute.operands[static_cast<std::size_t>(read)] = buffer;
     Transfer brings{buffer};
     if (move.gathers()) brings = {buffer, add_ring(o, move), move.axis};
-    (move.move == Move::kFetch ? out_.moves : out_.arrange).push_back(brings);
-    if (move.move == Move::kRotate) out_.moves.push_back({buffer, add_ring(o, move)});
+    (move.how == Dataflow::kFetch ? out_.moves : out_.arrange).push_back(brings);
+    if (move.how == Dataflow::kShift) out_.moves.push_back({buffer, add_ring(o, move)});
   }
 
   void add_results() {
@@ -154,7 +154,7 @@ std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchS
   out.cores = chip.core.count;
   out.memory = memory.bytes;
   out.begin = memory.begin;
-  out.placed = tile::placed(stages);
+  out.prearranged = tile::prearranged(stages);
   if (!memory.dram.empty()) {
     const arch::DramLevel& dram = *arch::dram_of(chip);
     out.dram = {dram.channels, dram.interleave->n, memory.dram_bytes};

@@ -30,7 +30,7 @@ class Printer {
 
   std::string text() {
     line(fmt::format("{} cores, {} B of each one's memory from {} on{}", p_.cores, p_.memory, p_.begin,
-                     p_.placed ? "; inputs lie where they are wanted" : ""));
+                     p_.prearranged ? "; inputs lie where they are wanted" : ""));
     if (p_.dram.channels > 0)
       line(fmt::format("dram: {} B in {} channels, {} B in each in turn", p_.dram.bytes, p_.dram.channels,
                        p_.dram.interleave));
@@ -55,7 +55,7 @@ class Printer {
     ++depth_;
     for (const Axis& a : s.axes) axis(s, a);
     for (const Buffer& b : s.buffers) buffer(s, b);
-    if (!s.arrange.empty()) exchange(s, p_.placed && s.number == 0 ? "in place" : "arrange", s.arrange);
+    if (!s.arrange.empty()) exchange(s, p_.prearranged && s.number == 0 ? "in place" : "arrange", s.arrange);
     const std::size_t outside = depth_;
     for (const int a : s.order) {
       const Axis& axis = s.axes[static_cast<std::size_t>(a)];

@@ -146,11 +146,11 @@ struct Program {
   std::vector<expr::Expression> expressions;  // of one stage each
   std::vector<Tensor> tensors;                // of all stages, by name
   std::vector<Stage> stages;
-  std::int64_t cores = 0;   // of the chip
-  std::int64_t memory = 0;  // bytes that a core uses at most
-  std::int64_t begin = 0;   // the address of the first of them, from which offsets count
-  Dram dram;                // none where it has no channels
-  bool placed = false;      // inputs lie where the first exchanges would bring them, and take no part in these
+  std::int64_t cores = 0;    // of the chip
+  std::int64_t memory = 0;   // bytes that a core uses at most
+  std::int64_t begin = 0;    // the address of the first of them, from which offsets count
+  Dram dram;                 // none where it has no channels
+  bool prearranged = false;  // inputs lie where the first exchanges would bring them, and take no part in these
 };
 
 }  // namespace tilescope::lower::bsp

@@ -25,8 +25,8 @@ namespace tilescope::lower {
 enum class Named : std::uint8_t { kArray, kIndex, kBuffer, kMbarrier, kInstruction };
 
 // Numbers stay so small that sums of products of a few of them fit 64 bits.
-inline constexpr std::int64_t kMost = std::int64_t{1} << 40;
-inline constexpr base::IntegerRange kCounts{1, kMost}, kAmounts{0, kMost}, kNumbers{-kMost, kMost};
+inline constexpr std::int64_t kMax = std::int64_t{1} << 40;
+inline constexpr base::IntegerRange kCounts{1, kMax}, kAmounts{0, kMax}, kNumbers{-kMax, kMax};
 
 // The choices of an enumeration, in the order of its enumerators. No kernel has a mean.
 template <class Enum>

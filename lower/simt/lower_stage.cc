@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "arch/derive.h"
-#include "lower/simt/detail/carrying.h"
+#include "lower/simt/detail/online_reduction.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 #include "lower/simt/transfer/detail/results.h"
 
@@ -67,9 +67,7 @@ struct LoweredStage {
     return stage.any_cached() || std::any_of(kept.begin(), kept.end(), [](const KeptTile* t) { return t != nullptr; });
   }
   BlockParts parts() { return {stage, *products, *transfers, *results}; }
-  Body as_epilogue(const Meeting& meet) {
-    return with(products->finish(constant(0), constant(0)), results->leave(meet));
-  }
+  Body as_epilogue(const Sync& sync) { return with(products->finish(constant(0), constant(0)), results->leave(sync)); }
 
   Stage stage;
   std::unique_ptr<MicroKernelLowering> products;
@@ -113,10 +111,10 @@ class GroupLowering {
       }
       ++end;
     } while (end < programs_.size() && is_epilogue(end));
-    lowered_[holder].results->go_on_with([this, holder, end](const Meeting& meet) {
+    lowered_[holder].results->go_on_with([this, holder, end](const Sync& sync) {
       Body epilogues;
       for (std::size_t i = holder + 1; i < end; ++i)
-        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(meet));
+        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(sync));
       return epilogues;
     });
     Body& leaves_in = add_body(holder);

@@ -21,10 +21,10 @@ void SharedReduction::add_buffers() {
   other_ = s_.block.registers(output + "_share", held, 1);
 }
 
-Body SharedReduction::combine(const Meeting& meet) {
+Body SharedReduction::combine(const Sync& sync) {
   Body body;
   if (sharing_.lanes > 1) body = across_lanes();
-  return through_scratchpad() ? with(std::move(body), across_groups(meet)) : body;
+  return through_scratchpad() ? with(std::move(body), across_groups(sync)) : body;
 }
 
 Body SharedReduction::across_lanes() {
@@ -35,7 +35,7 @@ Body SharedReduction::across_lanes() {
 }
 
 // Each group's first lane writes what the group has; then every thread takes in all groups' in their order.
-Body SharedReduction::across_groups(const Meeting& meet) {
+Body SharedReduction::across_groups(const Sync& sync) {
   const std::vector<AxisLoop> results = joined(products_.result_loops(1));
   const Access result{s_.results.accumulators, products_.result_position(1)};
   std::int64_t each = 1;
@@ -48,10 +48,10 @@ Body SharedReduction::across_groups(const Meeting& meet) {
   s_.add_own_thread(when);
   if (sharing_.lanes > 1) when.push_back({maker.quotient(maker.thread(), 1, sharing_.lanes, "lane"), 1});
   Body body;
-  if (s_.any_cached()) body = meet("every thread has read the last step's tiles");
+  if (s_.any_cached()) body = sync("every thread has read the last step's tiles");
   body.push_back(noted(nest(results, {{Copy{{parts_, first + group}, result, 1, when, {}}, {}}}, true).front(),
                        "the share of this group"));
-  body = with(std::move(body), meet("the shares are whole"));
+  body = with(std::move(body), sync("the shares are whole"));
   const int other = maker.loop("other_group", sharing_.groups - 1, 1);
   Body of_other = {{Copy{{other_, {}}, {parts_, first + maker.value(other)}, 1, {}, {}}, {}},
                    {Compute{result, reducer(), {{.kind = expr::NodeKind::kRead}}, {{other_, {}}}, {}}, {}}};

@@ -18,7 +18,7 @@ namespace {
 
 using base::ceil_div;
 using tile::BspStage;
-using tile::Move;
+using tile::Dataflow;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 
@@ -45,10 +45,10 @@ double changes(const BspStage& s, std::size_t i) {
 double passes(const BspStage& s, std::size_t i) {
   double outside = 1;
   for (const int axis : s.loop_order) {
-    if (axis == s.moves[i].axis) break;
+    if (axis == s.dataflow[i].axis) break;
     outside *= of(s.blocks(static_cast<std::size_t>(axis)));
   }
-  return outside * of(s.moves[i].ring) - 1;
+  return outside * of(s.dataflow[i].ring) - 1;
 }
 
 // How often a block of results goes to the DRAM.
@@ -94,18 +94,18 @@ class StageModel {
   StageModel(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a, Links links)
       : homes_(stages, number, a),
         s_(homes_.stage()),
-        placed_(tile::placed(stages) && number == 0),
+        prearranged_(tile::prearranged(stages) && number == 0),
         counted_(links == Links::kCounted && counts_links(a)) {}
 
   // From homes, and then between the cores that gather.
   Exchanges arranged() const {
     Exchanges out;
-    if (placed_) return out;
+    if (prearranged_) return out;
     Phase first(homes_, counted_), second(homes_, counted_);
-    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
-      if (s_.moves[i].move == Move::kFetch) continue;
+    for (std::size_t i = 0; i < s_.dataflow.size(); ++i) {
+      if (s_.dataflow[i].how == Dataflow::kFetch) continue;
       first.bring(i);
-      if (s_.moves[i].gathers()) second.gather(i);
+      if (s_.dataflow[i].gathers()) second.gather(i);
     }
     out.add(first, 1);
     out.add(second, 1);
@@ -115,15 +115,15 @@ class StageModel {
   // All steps' exchanges. Inputs that move at fewer steps do so together with those that move at more.
   Exchanges moves() const {
     std::vector<std::pair<double, std::size_t>> often, gathered;  // times, inputs
-    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
-      const tile::OperandMove& m = s_.moves[i];
-      if (m.move == Move::kRotate) often.emplace_back(passes(s_, i), i);
-      if (m.move == Move::kFetch) often.emplace_back(changes(s_, i), i);
-      if (m.move == Move::kFetch && m.gathers()) gathered.emplace_back(changes(s_, i), i);
+    for (std::size_t i = 0; i < s_.dataflow.size(); ++i) {
+      const tile::OperandDataflow& m = s_.dataflow[i];
+      if (m.how == Dataflow::kShift) often.emplace_back(passes(s_, i), i);
+      if (m.how == Dataflow::kFetch) often.emplace_back(changes(s_, i), i);
+      if (m.how == Dataflow::kFetch && m.gathers()) gathered.emplace_back(changes(s_, i), i);
     }
     Exchanges out;
     add_together(std::move(often), out, [&](Phase& p, std::size_t i) {
-      if (s_.moves[i].move == Move::kRotate)
+      if (s_.dataflow[i].how == Dataflow::kShift)
         p.shift(i);
       else
         p.bring(i);
@@ -151,10 +151,10 @@ class StageModel {
   }
 
   // What bringing all that every core needs takes at least: its bytes over all networks and ports that may work
-  // together, of its pieces those that cores which share them have between them; nothing where inputs are placed.
+  // together, of its pieces those that cores which share them have between them; nothing where inputs are prearranged.
   double min_cycles() const {
     Traffic all;
-    for (std::size_t i = 0; i < s_.moves.size() && !placed_; ++i) {
+    for (std::size_t i = 0; i < s_.dataflow.size() && !prearranged_; ++i) {
       const Traffic t = homes_.brought(i, tile::Windows(s_.grid.size(), tile::Window::kPart));
       all.received += t.received;
       all.pieces += t.pieces / of(s_.sharing(s_.space->inputs[i]));
@@ -175,7 +175,7 @@ class StageModel {
 
   StageHomes homes_;
   const BspStage& s_;
-  bool placed_, counted_;
+  bool prearranged_, counted_;
 };
 
 // Microseconds of a stage's terms.
@@ -212,7 +212,8 @@ Times times_of(std::span<const BspStage> stages, std::size_t number, const arch:
   // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one. In it
   // the DRAM and the links overlap, whose last words' ways follow each other.
   t.beside = arch::core_link(a).overlap;
-  for (const tile::OperandMove& move : s.moves) t.beside = t.beside && (move.move != Move::kFetch || move.buffers == 2);
+  for (const tile::OperandDataflow& move : s.dataflow)
+    t.beside = t.beside && (move.how != Dataflow::kFetch || move.buffers == 2);
   const double arithmetic = t.compute + t.call, exchange = moves.cycles() * us;
   // The first block's exchange has nothing to run beside.
   t.total = t.beside ? std::max(arithmetic, exchange) + std::min(arithmetic, exchange) / steps : arithmetic + exchange;
@@ -267,7 +268,7 @@ double total_us(const BspStage& s, const arch::ArchSpec& a, Links links) {
 
 GridBound::GridBound(const BspStage& s, const arch::ArchSpec& a) : a_(a), instruction_(instruction_of(s, a)) {
   BspStage held = s;
-  for (tile::OperandMove& m : held.moves) m = {Move::kHold, 1, 1, -1};
+  for (tile::OperandDataflow& m : held.dataflow) m = {Dataflow::kStationary, 1, 1, -1};
   const StageModel m({&held, 1}, 0, a, Links::kClosedForm);
   const double us = 1e6 / bsp::of(a.clock.n);
   received_us_ = m.min_cycles() * us;
@@ -281,8 +282,8 @@ double GridBound::of(const BspStage& s) const {
   const double arithmetic = bsp::of(s.steps()) * vertex_cycles(*s.space, s.block, instruction_, a_).all * us;
   // Slices that have passed round once met so often.
   double phases = 0;
-  for (const tile::OperandMove& m : s.moves)
-    if (m.move == Move::kRotate) phases = std::max(phases, bsp::of(m.ring - 1));
+  for (const tile::OperandDataflow& m : s.dataflow)
+    if (m.how == Dataflow::kShift) phases = std::max(phases, bsp::of(m.ring - 1));
   const double sync = 2 * phases * bsp::of(arch::core_sync(a_).n) * us;
   const bool beside = arch::core_link(a_).overlap;
   return (beside ? std::max(arithmetic, received_us_) : arithmetic + received_us_) + sync + fixed_us_;

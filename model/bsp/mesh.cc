@@ -58,7 +58,7 @@ std::int64_t MeshTraffic::number_of_sharers(std::size_t input, std::int64_t core
 }
 
 std::int64_t MeshTraffic::place(std::size_t input, std::int64_t core) const {
-  const std::int64_t ring = s_.moves[input].ring, i = number_of_sharers(input, core) % ring;
+  const std::int64_t ring = s_.dataflow[input].ring, i = number_of_sharers(input, core) % ring;
   // A folded ring goes along every other core and comes back along those between.
   return !s_.folded ? i : i % 2 == 0 ? i / 2 : ring - (i + 1) / 2;
 }
@@ -70,8 +70,8 @@ MeshTraffic::Interval MeshTraffic::window(std::size_t axis, tile::Window window,
   if (window != tile::Window::kPart) {
     const std::int64_t blocks = s_.blocks_of_slice(axis), middle = s_.blocks(axis) / 2;
     std::int64_t slice = middle / blocks;
-    for (std::size_t i = 0; i < s_.moves.size(); ++i)
-      if (s_.moves[i].move == tile::Move::kRotate && s_.moves[i].axis == static_cast<int>(axis))
+    for (std::size_t i = 0; i < s_.dataflow.size(); ++i)
+      if (s_.dataflow[i].how == tile::Dataflow::kShift && s_.dataflow[i].axis == static_cast<int>(axis))
         slice = slice + place(i, core);
     length = blocks * s_.block[axis];
     begin += slice % s_.slices(axis) * length;
@@ -96,8 +96,8 @@ MeshTraffic::Box MeshTraffic::box(const tile::Operand& o, const tile::Windows& w
     for (const expr::Term& t : d.terms) {
       const auto a = static_cast<std::size_t>(t.axis);
       Interval w = window(a, windows[a], core);
-      if (sliced != kWhole && s_.moves[sliced].axis == t.axis) {
-        const std::int64_t ring = s_.moves[sliced].ring, slice = base::ceil_div(w.length, ring);
+      if (sliced != kWhole && s_.dataflow[sliced].axis == t.axis) {
+        const std::int64_t ring = s_.dataflow[sliced].ring, slice = base::ceil_div(w.length, ring);
         const std::int64_t skipped = std::min(w.length, place(sliced, core) * slice);
         w = {w.begin + skipped, std::min(slice, w.length - skipped)};
       }
@@ -116,7 +116,7 @@ MeshTraffic::Sharers MeshTraffic::sharers_of(std::size_t i, const tile::Windows&
   Sharers out;
   for (std::int64_t core = 0; core < s_.cores(); ++core) {
     std::vector<std::int64_t> key;
-    const std::size_t sliced = s_.moves[i].gathers() ? i : kWhole;
+    const std::size_t sliced = s_.dataflow[i].gathers() ? i : kWhole;
     for (const Interval& w : box(s_.space->inputs[i], windows, core, sliced))
       key.insert(key.end(), {w.begin, w.length});
     out[key].push_back(core);
@@ -209,7 +209,7 @@ void MeshTraffic::add_store() {
 
 // Cores that have the same coordinates along all axes that an input uses, and are neighbours along the others.
 MeshTraffic::Ring MeshTraffic::ring_of(std::size_t i, std::int64_t core) const {
-  std::vector<std::int64_t> key = {number_of_sharers(i, core) / s_.moves[i].ring};
+  std::vector<std::int64_t> key = {number_of_sharers(i, core) / s_.dataflow[i].ring};
   for (std::size_t a = 0; a < s_.grid.size(); ++a)
     if (s_.space->inputs[i].uses(static_cast<int>(a))) key.push_back(coordinate(a, core));
   return {std::move(key), place(i, core)};
@@ -245,7 +245,7 @@ void MeshTraffic::add_shift(std::size_t i) {
     double elements = 1;
     for (const Interval& w : box(o, windows, core)) elements *= of(w.length);
     Ring next = ring_of(i, core);
-    next.second = (next.second + 1) % s_.moves[i].ring;
+    next.second = (next.second + 1) % s_.dataflow[i].ring;
     const double bytes = elements * of(o.element.n);
     if (bytes > 0) send(place_of(at.at(next)), rectangles({core}).front(), {bytes, packets(bytes)});
   }

@@ -12,12 +12,12 @@ namespace tilescope::model::bsp {
 namespace {
 
 using base::ceil_div;
-using tile::Move;
+using tile::Dataflow;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 
 // The slice that a ring's core brings of what they gather.
-tile::Extents cut(tile::Extents tile, const tile::OperandMove& m) {
+tile::Extents cut(tile::Extents tile, const tile::OperandDataflow& m) {
   std::int64_t& along = tile[static_cast<std::size_t>(m.axis)];
   along = ceil_div(along, m.ring);
   return tile;
@@ -46,7 +46,8 @@ struct StageHomes::FromHome {
 StageHomes::StageHomes(std::span<const tile::BspStage> stages, std::size_t number, const arch::ArchSpec& a)
     : s_(stages[number]), a_(a), link_(a, s_), dram_(a), stored_(tile::is_stored(stages, number, a)) {
   const bool in_dram = tile::homes_in_dram(stages, a);
-  for (std::size_t i = 0; i < s_.moves.size(); ++i) outside_.push_back(in_dram && tile::is_outside(stages, number, i));
+  for (std::size_t i = 0; i < s_.dataflow.size(); ++i)
+    outside_.push_back(in_dram && tile::is_outside(stages, number, i));
 }
 
 std::int64_t StageHomes::home_of(std::size_t input) const {
@@ -58,14 +59,14 @@ std::int64_t StageHomes::home_of(std::size_t input) const {
 
 Traffic StageHomes::brought(std::size_t i, const tile::Windows& windows) const {
   tile::Extents tile = tile::window_extents(s_, windows);
-  if (s_.moves[i].gathers()) tile = cut(tile, s_.moves[i]);
+  if (s_.dataflow[i].gathers()) tile = cut(tile, s_.dataflow[i]);
   return outside_[i] ? from_dram(i, tile) : from_homes(i, tile);
 }
 
 // From the DRAM, once for all cores that want the same where the link sends to several at a time.
 Traffic StageHomes::from_dram(std::size_t i, const tile::Extents& tile) const {
   const tile::Operand& o = s_.space->inputs[i];
-  const tile::OperandMove& m = s_.moves[i];
+  const tile::OperandDataflow& m = s_.dataflow[i];
   const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
   const double cores = of(s_.cores()), parts = pieces_in_dram(o, tile);
   const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
@@ -100,7 +101,7 @@ Traffic StageHomes::stored_block() const {
 
 Traffic StageHomes::from_homes(std::size_t i, const tile::Extents& tile) const {
   const tile::Operand& o = s_.space->inputs[i];
-  const tile::OperandMove& m = s_.moves[i];
+  const tile::OperandDataflow& m = s_.dataflow[i];
   const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
   const std::int64_t home = home_of(i), run = std::min(tile::runs_of(o, tile).length, home);
   const FromHome from = from_home(i, tile, home);
@@ -115,7 +116,7 @@ Traffic StageHomes::from_homes(std::size_t i, const tile::Extents& tile) const {
 // From the cores of a ring, which have a slice each, to all of them: a receiver waits for every other one's slice.
 Traffic StageHomes::gathered(std::size_t i, const tile::Windows& windows) const {
   const tile::Operand& o = s_.space->inputs[i];
-  const tile::OperandMove& m = s_.moves[i];
+  const tile::OperandDataflow& m = s_.dataflow[i];
   const tile::Extents all = tile::window_extents(s_, windows), slice = cut(all, m);
   const double bytes = of(tile::data_tile_elements_inside(o, all) * o.element.n);
   const auto axis = static_cast<std::size_t>(m.axis);
@@ -139,7 +140,7 @@ Traffic StageHomes::shifted(std::size_t i) const {
   const tile::Extents slice = tile::window_extents(s_, tile::input_windows(s_, i));
   const double bytes = of(tile::data_tile_elements_inside(o, slice) * o.element.n), packets = link_.packets(bytes);
   Traffic t{bytes, bytes, packets, packets};
-  link_.add_shift(o, s_.moves[i].ring, bytes, t);
+  link_.add_shift(o, s_.dataflow[i].ring, bytes, t);
   return t;
 }
 
@@ -183,12 +184,12 @@ double StageHomes::pieces(const tile::Operand& o, const tile::Extents& tile, std
 
 StageHomes::FromHome StageHomes::from_home(std::size_t i, const tile::Extents& tile, std::int64_t home) const {
   const tile::Operand& o = s_.space->inputs[i];
-  const tile::OperandMove& m = s_.moves[i];
+  const tile::OperandDataflow& m = s_.dataflow[i];
   const std::int64_t ring = m.gathers() ? m.ring : 1;
   tile::Extents all = tile;
   // Slices that are gathered or pass round are at first all on some core.
   if (ring > 1) all[static_cast<std::size_t>(m.axis)] *= ring;
-  if (m.move == Move::kRotate) all[static_cast<std::size_t>(m.axis)] = s_.part(static_cast<std::size_t>(m.axis));
+  if (m.how == Dataflow::kShift) all[static_cast<std::size_t>(m.axis)] = s_.part(static_cast<std::size_t>(m.axis));
   for (std::size_t x = 0; x < all.size(); ++x) all[x] = std::min(s_.space->axes[x].extent, all[x] * s_.grid[x]);
   const tile::TileShape wanted = tile::data_tile(o, all), own = tile::data_tile(o, tile);
   double bytes = of(home * o.element.n), distinct = 1, own_elements = 1;

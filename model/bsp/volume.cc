@@ -11,7 +11,7 @@ namespace tilescope::model::bsp {
 namespace {
 
 using tile::BspStage;
-using tile::Move;
+using tile::Dataflow;
 using tile::Window;
 
 struct Range {
@@ -93,18 +93,18 @@ double repeats(const BspStage& s, const tile::Operand& o, const tile::Windows& w
 struct Brought {
   double all = 0, from_home = 0;
 };
-Brought brought(const BspStage& s, std::size_t i, bool placed) {
+Brought brought(const BspStage& s, std::size_t i, bool prearranged) {
   const tile::Operand& o = s.space->inputs[i];
   const tile::Windows windows = tile::input_windows(s, i);
   const double once = box_sum(s, o, windows) * static_cast<double>(o.element.n);
   const double all = once * repeats(s, o, windows);
   // Of what is gathered every core brings its ring's part of it from the home.
-  const double brings = s.moves[i].gathers() ? 1 / static_cast<double>(s.moves[i].ring) : 1;
-  if (s.moves[i].move == Move::kFetch) return {all, all * brings};
-  if (s.moves[i].move == Move::kHold) return placed ? Brought{} : Brought{once, once * brings};
+  const double brings = s.dataflow[i].gathers() ? 1 / static_cast<double>(s.dataflow[i].ring) : 1;
+  if (s.dataflow[i].how == Dataflow::kFetch) return {all, all * brings};
+  if (s.dataflow[i].how == Dataflow::kStationary) return prearranged ? Brought{} : Brought{once, once * brings};
   // A slice that passes round was brought first, to another core of every ring.
-  const double first = once / static_cast<double>(s.moves[i].ring);
-  return placed ? Brought{all - first, 0} : Brought{all, first};
+  const double first = once / static_cast<double>(s.dataflow[i].ring);
+  return prearranged ? Brought{all - first, 0} : Brought{all, first};
 }
 
 double reduced(const BspStage& s) {
@@ -120,8 +120,8 @@ Volume volume_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   Volume out;
   for (std::size_t n = 0; n < stages.size(); ++n) {
     const BspStage& s = stages[n];
-    for (std::size_t i = 0; i < s.moves.size(); ++i) {
-      const Brought b = brought(s, i, tile::placed(stages) && n == 0);
+    for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+      const Brought b = brought(s, i, tile::prearranged(stages) && n == 0);
       out.delivered_bytes += b.all;
       if (tile::homes_in_dram(stages, a) && tile::is_outside(stages, n, i)) out.from_dram += b.from_home;
     }

@@ -109,7 +109,7 @@ std::size_t Networks::add_vectors(std::size_t count) {
 }
 
 std::size_t Networks::ask(std::size_t network, int customers) {
-  Asked& asked = asked_[network / kLanes];
+  NetworkDemand& asked = asked_[network / kLanes];
   asked.most = std::max(asked.most, customers);
   Question& question = questions_.emplace_back();
   question.network = network, question.customers = customers;

@@ -131,7 +131,7 @@ void unevenness(const Lanes& blocks, double warps_of_a_block, double partitions,
 }  // namespace
 
 TILESCOPE_VECTORS
-void CoreTime::lay_out(const Rounds::Asked& asked, NetworkLanes& networks, Steps& out) const {
+void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& networks, Steps& out) const {
   // By value, so that the compiler knows that no lane changes them.
   const Phase load = load_, compute = compute_, step = step_, store = store_;
   const double stages = stages_, steps = steps_, apart = apart_, launch = block_launch_cycles_,
@@ -186,7 +186,7 @@ void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves
   const auto ask = [&](std::size_t wave, double step, bool last, bool launched) {
     const double u = uneven.of[wave % kLanes], share = waves[wave].share, is_last = last, is_launched = launched;
     for (std::size_t known = 0; known < count; ++known) {
-      const Rounds::Asked& a = out.asked[known / kLanes];
+      const Rounds::NetworkDemand& a = out.asked[known / kLanes];
       const std::size_t l = known % kLanes;
       if (a.uneven.of[l] == u && a.share.of[l] == share && a.last.of[l] == is_last && a.step.of[l] == step &&
           a.launched.of[l] == is_launched)
@@ -194,7 +194,7 @@ void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves
     }
     const std::size_t l = count % kLanes;
     if (l == 0) out.asked.push_back({});
-    Rounds::Asked& a = out.asked.back();
+    Rounds::NetworkDemand& a = out.asked.back();
     a.uneven.of[l] = u, a.share.of[l] = share, a.last.of[l] = is_last, a.step.of[l] = step;
     a.launched.of[l] = is_launched;
     return count++;

@@ -28,8 +28,8 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
 
 // --- kernels of lower/, by their compiler's allowances
 
-std::int64_t needed_by_own(const StageProgram& p, const Geometry& m, const OperandRegisters& operands,
-                           std::int64_t sums) {
+std::int64_t estimated_registers_of_own(const StageProgram& p, const Geometry& m, const OperandRegisters& operands,
+                                        std::int64_t sums) {
   const arch::RegisterAllowances& a = m.allowances;
   std::int64_t copies = 0, bookkeeping = a.base.value_or(0);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
@@ -74,7 +74,7 @@ std::int64_t bookkeeping_of_others(const StageProgram& p) {
   return n;
 }
 
-std::int64_t needed_by_others(const StageProgram& p, const Geometry& m, std::int64_t sums) {
+std::int64_t estimated_registers_of_others(const StageProgram& p, const Geometry& m, std::int64_t sums) {
   std::int64_t copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) continue;
@@ -97,15 +97,16 @@ Registers registers_of(const StageProgram& p, const Geometry& m) {
   const OperandRegisters operands =
       of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
   const std::int64_t sums = registers_of_sums(p);
-  return {p.registers > 0 ? needed_by_own(p, m, operands, sums) : needed_by_others(p, m, sums),
-          with_sums(p, m, sums, operands.held), sums};
+  return {
+      p.registers > 0 ? estimated_registers_of_own(p, m, operands, sums) : estimated_registers_of_others(p, m, sums),
+      with_sums(p, m, sums, operands.held), sums};
 }
 
 std::int64_t registers_needed(const StageProgram& p, const Geometry& m) { return registers_of(p, m).needed; }
 
 std::int64_t held_registers(const Counts& c, const Machine& m) { return held_registers(needs_of(c), m); }
 
-StageProgram held_to_registers(StageProgram p, const Machine& m) {
+StageProgram with_max_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
   p.registers = held_registers(
       {p.threads_with_producers(m.warp), tile::staging_of(p, m.engines).bytes, registers_needed(p, m), 0, 0}, m);

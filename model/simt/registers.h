@@ -29,6 +29,6 @@ Registers registers_of(const tile::StageProgram& p, const Geometry& g);
 std::int64_t held_registers(const Counts& c, const Machine& m);
 
 // The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
-tile::StageProgram held_to_registers(tile::StageProgram p, const Machine& m);
+tile::StageProgram with_max_registers(tile::StageProgram p, const Machine& m);
 
 }  // namespace tilescope::model

@@ -50,7 +50,7 @@ LevelStatistics over(const LevelStatistics& sum, std::int64_t n) {
 }
 
 // What a round was seen to take, or is taken to.
-struct Taken {
+struct RoundCost {
   bool simulated = false;
   Cycle exchange{}, compute{}, store{};
   std::int64_t phases = 0;  // of the exchange
@@ -78,7 +78,7 @@ class StageRun {
   KernelReport run(Cycle begin) {
     for (std::int64_t core = 0; options_.timeline != nullptr && core < s_.cores; ++core)
       if (options_.timeline->shows(static_cast<int>(core))) shown_cores_.push_back(static_cast<int>(core));
-    if (!p_.placed || s_.number != 0) arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
+    if (!p_.prearranged || s_.number != 0) arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
     find_rounds();
     run_rounds();
     reduce();
@@ -98,8 +98,8 @@ class StageRun {
   }
 
   // Runs an exchange between barriers, and counts it.
-  Taken exchanged(const Exchange& e) {
-    Taken out;
+  RoundCost exchanged(const Exchange& e) {
+    RoundCost out;
     out.simulated = true;
     if (counts_ != nullptr) counts_->delivered += e.kept;
     if (e.empty()) return out;
@@ -123,9 +123,9 @@ class StageRun {
   }
 
   // What fills buffers at a step, and what gathers their slices.
-  Taken filled(const std::vector<lower::bsp::Transfer>& transfers, const Counters& at) {
-    Taken out = exchanged(exchanges_.filling(s_, transfers, at));
-    const Taken more = exchanged(exchanges_.gathering(s_, transfers, at));
+  RoundCost filled(const std::vector<lower::bsp::Transfer>& transfers, const Counters& at) {
+    RoundCost out = exchanged(exchanges_.filling(s_, transfers, at));
+    const RoundCost more = exchanged(exchanges_.gathering(s_, transfers, at));
     for (PortUse use : more.ports) {
       use.from += out.exchange, use.until += out.exchange;
       out.ports.push_back(use);
@@ -228,11 +228,11 @@ class StageRun {
   // Where the samples agree, the other rounds take their mean.
   bool leave_out_others(const std::vector<std::size_t>& rounds, std::size_t samples) {
     Cycle least{-1}, most{};
-    Taken sum;
+    RoundCost sum;
     double squares = 0;
     std::int64_t n = 0;
     for (const std::size_t r : rounds) {
-      const Taken& t = taken_[r];
+      const RoundCost& t = taken_[r];
       if (!t.simulated) continue;
       ++n;
       sum.exchange += t.exchange;
@@ -252,7 +252,7 @@ class StageRun {
                  tolerance = samples < kSamples ? options_.tolerance / 4 : options_.tolerance;
     if (apart > tolerance * mean) return false;
     for (const std::size_t r : rounds) {
-      Taken& t = taken_[r];
+      RoundCost& t = taken_[r];
       if (t.simulated) continue;
       t.exchange = sum.exchange / n;
       t.compute = sum.compute / n;
@@ -266,7 +266,7 @@ class StageRun {
 
   void run(std::size_t number) {
     const Round& r = rounds_[number];
-    Taken& t = taken_[number];
+    RoundCost& t = taken_[number];
     t = filled(r.due, counters_at(s_, r.first));
     std::vector<Cycle> busy(classes_.all().size());
     std::vector<std::int64_t> extents(s_.axes.size());
@@ -287,7 +287,7 @@ class StageRun {
     for (const int core : shown_cores_) t.of_cores.push_back(busy[classes_.of(core)]);
     simulated_ += r.last - r.first;
     if (!r.stores) return;
-    const Taken stored = exchanged(exchanges_.storing(s_, counters_at(s_, r.last - 1)));
+    const RoundCost stored = exchanged(exchanges_.storing(s_, counters_at(s_, r.last - 1)));
     t.store = stored.exchange;
     add(t.link, stored.link), add(t.dram, stored.dram);
   }
@@ -327,7 +327,7 @@ class StageRun {
     if (arranged_.exchange > 0_cycles) at = shown_exchange("arrange", arranged_, at);
     cycles[kArrange] = arranged_.exchange;
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
-      const Taken& t = taken_[r];
+      const RoundCost& t = taken_[r];
       add(link, t.link), add(dram, t.dram);
       const Cycle hidden = beside() && r > 0 ? std::min(t.exchange, taken_[r - 1].compute) : 0_cycles;
       cycles[kExchange] += t.exchange - hidden;
@@ -362,7 +362,7 @@ class StageRun {
   }
 
   // Both return when it is over.
-  Cycle shown_exchange(std::string_view name, const Taken& t, Cycle at) {
+  Cycle shown_exchange(std::string_view name, const RoundCost& t, Cycle at) {
     const Cycle sync(arch::core_sync(chip_).n), begin = at + sync, end = begin + t.exchange;
     for (const int core : shown_cores_) {
       options_.timeline->phase(core, "sync", at, begin);
@@ -374,12 +374,12 @@ class StageRun {
                               begin + u.until, u.bytes);
     return end + sync;
   }
-  Cycle shown_store(const Taken& round, Cycle at) {
-    Taken store;
+  Cycle shown_store(const RoundCost& round, Cycle at) {
+    RoundCost store;
     store.exchange = round.store;
     return shown_exchange("store", store, at);
   }
-  Cycle shown_compute(std::size_t round, const Taken& t, Cycle at) {
+  Cycle shown_compute(std::size_t round, const RoundCost& t, Cycle at) {
     for (std::size_t c = 0; c < shown_cores_.size(); ++c)
       options_.timeline->phase(shown_cores_[c], t.simulated ? "compute" : "left out", at,
                                at + (t.simulated && c < t.of_cores.size() ? t.of_cores[c] : t.compute));
@@ -401,8 +401,8 @@ class StageRun {
   std::unique_ptr<Fabric> fabric_;
   SuperstepLoop loop_;
   std::vector<Round> rounds_;
-  std::vector<Taken> taken_;
-  Taken arranged_, reduced_, stored_;
+  std::vector<RoundCost> taken_;
+  RoundCost arranged_, reduced_, stored_;
   std::vector<int> shown_cores_;
   std::int64_t phases_ = 0, simulated_ = 0;
   bool counted_ = false;  // an exchange

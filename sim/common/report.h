@@ -75,12 +75,12 @@ struct KernelReport {
   lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
 };
 
-// What came of a simulation of a part of the chip: of one of `scale` of it, and of a smaller one that judges it.
+// What came of a simulation of a part of the chip: of one `scale`-th of it, and of a smaller part that validates it.
 struct ScaledReport {
   std::int64_t scale = 0;
   base::Microseconds time;
-  std::int64_t judge = 0;
-  base::Microseconds judge_time;
+  std::int64_t validation = 0;
+  base::Microseconds validation_time;
   std::string refused;  // why the whole chip was simulated after all, in a sentence; empty where it was not
 };
 

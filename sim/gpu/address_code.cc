@@ -40,9 +40,9 @@ bool is_power_of_two(std::int64_t n) { return std::has_single_bit(static_cast<st
 
 bool AddressCode::unrolled(const Loop& l, const lower::Kernel& k) { return l.unroll >= extent_of(l, k); }
 
-IssuedBeside AddressCode::of(const Loop* loop) const {
+OverheadInstructions AddressCode::of(const Loop* loop) const {
   const auto found = of_.find(loop);
-  return found == of_.end() ? IssuedBeside{} : found->second;
+  return found == of_.end() ? OverheadInstructions{} : found->second;
 }
 
 // Walks the kernel once, through all copies of unrolled bodies.
@@ -75,9 +75,9 @@ class AddressCodeMaker {
     auto operator<=>(const Derived&) const = default;
   };
 
-  IssuedBeside& at(std::size_t level) { return code_.of_[open_[level].loop]; }
+  OverheadInstructions& at(std::size_t level) { return code_.of_[open_[level].loop]; }
   // Instructions of the loop at that level, each copy of whose body does as many iterations' work.
-  void issue(std::size_t level, double IssuedBeside::* kind, double n) {
+  void issue(std::size_t level, double OverheadInstructions::* kind, double n) {
     at(level).*kind += n / static_cast<double>(open_[level].copies);
   }
 
@@ -89,7 +89,7 @@ class AddressCodeMaker {
     if (const auto* loop = std::get_if<Loop>(&s.what)) return walk(*loop);
     if (const auto* branch = std::get_if<lower::If>(&s.what)) {
       guard(branch->when);
-      issue(open_.size() - 1, &IssuedBeside::control, 1);
+      issue(open_.size() - 1, &OverheadInstructions::control, 1);
       return walk(branch->body);
     }
     if (const auto* roles = std::get_if<lower::WarpSpecialized>(&s.what)) {
@@ -119,9 +119,9 @@ class AddressCodeMaker {
     }
     const std::int64_t copies = std::max<std::int64_t>(1, l.unroll);
     open_.push_back({&l, l.index, copies});
-    issue(open_.size() - 1, &IssuedBeside::integer, 1);
-    issue(open_.size() - 1, &IssuedBeside::predicate, 1);
-    issue(open_.size() - 1, &IssuedBeside::control, 1);
+    issue(open_.size() - 1, &OverheadInstructions::integer, 1);
+    issue(open_.size() - 1, &OverheadInstructions::predicate, 1);
+    issue(open_.size() - 1, &OverheadInstructions::control, 1);
     ++code_.registers_;
     for (std::int64_t c = 0; c < copies; ++c) {
       ahead_[l.index] = c;
@@ -192,7 +192,7 @@ class AddressCodeMaker {
     double n = of.constant != 0 ? 1 : 0;
     if (divisor > 1) n += is_power_of_two(divisor) ? 1 : 2;
     if (modulus > 0) n += 1;
-    issue(level, &IssuedBeside::integer, n);
+    issue(level, &OverheadInstructions::integer, n);
     return {value, apart};
   }
 
@@ -219,7 +219,7 @@ class AddressCodeMaker {
       code_.registers_ += kept_sums_.insert(outer).second ? 1 : 0;
     }
     // Each is multiplied and added in one instruction, the first of all has nothing to be added to.
-    issue(level, &IssuedBeside::integer, outer.empty() && plain ? own - 1 : own);
+    issue(level, &OverheadInstructions::integer, outer.empty() && plain ? own - 1 : own);
     return level;
   }
 
@@ -235,7 +235,7 @@ class AddressCodeMaker {
     keep(array, at.terms);
     if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;
     if (!at.terms.empty()) sum(at.terms);
-    issue(level, &IssuedBeside::integer, shared ? 1 : static_cast<double>(target_.address));
+    issue(level, &OverheadInstructions::integer, shared ? 1 : static_cast<double>(target_.address));
   }
 
   // What of an address does not change in the loop around it stays in registers through all of it.
@@ -268,7 +268,7 @@ class AddressCodeMaker {
     for (const auto& [body, guards] : guards_of_) {
       const bool all_kept = !target_.predicates || std::ssize(guards) <= *target_.predicates;
       for (const Test& t : guards) {
-        IssuedBeside& issued = code_.of_[all_kept ? t.changes : body];
+        OverheadInstructions& issued = code_.of_[all_kept ? t.changes : body];
         issued.integer += t.before / static_cast<double>(t.copies);
         issued.predicate += 1 / static_cast<double>(t.copies);
       }

@@ -51,10 +51,10 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   return then;
 }
 
-Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
+Core::PipeReservation Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
   const auto partition = static_cast<std::size_t>(w.partition);
   const std::int64_t now = from.count() * kCycleParts;
-  Taken taken{now, now, now, 0};
+  PipeReservation taken{now, now, now, 0};
   const auto take = [&](std::int64_t& free, std::int64_t work) {
     if (work <= 0) return;
     const std::int64_t begin = std::max(now, free);
@@ -82,7 +82,7 @@ Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t p
 
 Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
   const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0_cycles;
-  const Taken taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
+  const PipeReservation taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
   // What only moves and computes addresses has slots and lanes between instructions of warps that compute.
   Cycle done = end_of(c.computes ? taken.end : taken.beside);
   const Cycle passes_from = c.computes ? cycle_of(taken.begin) - first : t;
@@ -112,7 +112,7 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
     w.pieces_left = pieces;
     statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
-  const Taken taken = take_pipes(w, c, pieces, t);
+  const PipeReservation taken = take_pipes(w, c, pieces, t);
   const Cycle begin = cycle_of(taken.begin);
   Cycle done = std::max(end_of(taken.end), begin + Cycle(c.latency / pieces));
   if (c.passes > 0)

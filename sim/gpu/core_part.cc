@@ -40,14 +40,14 @@ void Core::sample_access(const Warp& w, const WarpOp& op, const AccessPatterns::
     return;
   }
   const std::size_t lines = touches.size();
-  asked_.clear();
+  accesses_.clear();
   for (std::size_t i = first, n = 0; i < outbox_.size(); ++i, ++n) {
     while (found.line + touches[n].line != outbox_[i].line) ++n;
-    asked_.push_back({outbox_[i], n, touches[n].sectors});
+    accesses_.push_back({outbox_[i], n, touches[n].sectors});
   }
   outbox_.resize(first);
   const ShadowBlocks::OfAccess& shadows = shadows_->of(w.uniforms[lower::kBlockIndex], op.number);
-  for (const Asked& a : asked_) {
+  for (const CacheAccess& a : accesses_) {
     send_sampled(a.request, op.number);
     MemoryRequest again = a.request;
     again.ticket = ReplyPairs::kNobody;
@@ -55,12 +55,12 @@ void Core::sample_access(const Warp& w, const WarpOp& op, const AccessPatterns::
   }
   Misses& misses = missed_by_[static_cast<std::size_t>(op.number)];
   misses.touched += std::ssize(touches);
-  misses.missed += std::ssize(asked_);
+  misses.missed += std::ssize(accesses_);
   for (const ShadowBlocks::Alike& alike : shadows.others) {
     become_shadow(alike.block, w.uniforms);
     const AccessPatterns::Found other = code_->access(op.number).at(w.number, shadow_);
     const AccessPattern& p = *other.pattern;
-    const auto send = [&](const Asked& a, std::size_t touch) {
+    const auto send = [&](const CacheAccess& a, std::size_t touch) {
       if (touch >= p.touches.size()) return;
       const std::uint32_t sectors = p.touches[touch].sectors;
       MemoryRequest r = a.request;
@@ -70,9 +70,9 @@ void Core::sample_access(const Warp& w, const WarpOp& op, const AccessPatterns::
       r.written = p.written_of(touch);
       for (std::int64_t n = 0; n < alike.times; ++n) send_sampled(r, op.number);
     };
-    for (const Asked& a : asked_) send(a, a.touch);
-    if (asked_.back().touch + 1 != lines) continue;
-    for (std::size_t more = lines; more < p.touches.size(); ++more) send(asked_.back(), more);
+    for (const CacheAccess& a : accesses_) send(a, a.touch);
+    if (accesses_.back().touch + 1 != lines) continue;
+    for (std::size_t more = lines; more < p.touches.size(); ++more) send(accesses_.back(), more);
   }
 }
 

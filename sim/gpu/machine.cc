@@ -8,7 +8,7 @@
 
 #include "arch/derive.h"
 #include "sim/memory/dram_plugin.h"
-#include "sim/memory/foreign_dram.h"
+#include "sim/memory/external_dram.h"
 
 namespace tilescope::sim {
 namespace {
@@ -72,8 +72,8 @@ DramFactory dram_model(const ArchSpec& chip, const arch::DramLevel& dram, const 
   const PluginConfig config{dram.model_path, dram.model_place, chip.name, static_cast<double>(dram.clock.n),
                             dram.channels,   m.burst_bytes,    last.line, dram.capacity.n};
   return [config, pseudo_channels = m.dram.pseudo_channels] {
-    return std::make_unique<ForeignDram>(load_dram_plugin(config), config.place, config.burst_bytes, config.channels,
-                                         pseudo_channels);
+    return std::make_unique<ExternalDram>(load_dram_plugin(config), config.place, config.burst_bytes, config.channels,
+                                          pseudo_channels);
   };
 }
 

@@ -169,7 +169,7 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
 
 SegmentNode WarpCodeBuilder::beside(const Loop* loop) const {
   const bool gone = loop != nullptr && AddressCode::unrolled(*loop, kernel_);
-  const IssuedBeside issued = gone ? IssuedBeside{} : address_code_.of(loop);
+  const OverheadInstructions issued = gone ? OverheadInstructions{} : address_code_.of(loop);
   SegmentNode n;
   n.kind = SegmentNode::Kind::kCompute;
   n.cost = arithmetic_.cost_beside(issued.all(), issued.integer + issued.predicate);

@@ -24,7 +24,7 @@ AddressMapSpec of_one_partition(const MemorySpec& spec) { return {.slices = spec
 
 DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
     : spec_(spec),
-      wires_(wires_of(spec)),
+      fixed_latency_(fixed_latency_of(spec)),
       statistics_(&statistics),
       last_(spec.outer.empty() ? spec.shape : spec.outer.back().shape),
       map_(spec.map),
@@ -91,7 +91,7 @@ Cycle DeviceMemory::serve(const MemoryRequest& r, Cycle from, std::vector<Memory
   const std::int64_t number = slice_of(r.core, r.line);
   Slice& slice = slices_[static_cast<std::size_t>(number)];
   const Cycle sent = crossbar_.send(r.core, from, r.write ? bytes : 0);
-  const Cycle served = slice.port.book(sent + wires_.forward, bytes + spec_.request_bytes);
+  const Cycle served = slice.port.book(sent + fixed_latency_.forward, bytes + spec_.request_bytes);
   LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
@@ -143,9 +143,9 @@ bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& n
       return true;
     }
     const std::int64_t copied = bytes_of(near.missing);
-    const Cycle there = far.port.book(served + wires_.across / 2, copied + spec_.request_bytes);
-    const Cycle here =
-        cross(partition_of(r.core), copied, std::max(there, line->ready())) + wires_.across - wires_.across / 2;
+    const Cycle there = far.port.book(served + fixed_latency_.across / 2, copied + spec_.request_bytes);
+    const Cycle here = cross(partition_of(r.core), copied, std::max(there, line->ready())) + fixed_latency_.across -
+                       fixed_latency_.across / 2;
     near.line->arrive(here);
     replies.push_back({r.core, r.ticket, respond(r.core, bytes, here), Stall::kL2});
     return true;
@@ -188,7 +188,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
     hit.line->fetch(fill);
     miss(number, {r.line, lacking, fill, served}, replies);
   }
-  if (!waits) replies.push_back({r.core, r.ticket, served + wires_.back, Stall::kL2});
+  if (!waits) replies.push_back({r.core, r.ticket, served + fixed_latency_.back, Stall::kL2});
 }
 
 std::int64_t DeviceMemory::drop_others(int core, std::int64_t line, std::uint32_t sectors) {
@@ -301,12 +301,12 @@ void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cyc
   if (tlb_) at = tlb_->translate(line * spec_.shape.line, at);
   if (!outer_) return to_dram(line, sectors, {.id = fill, .bursts = bursts_of(sectors)}, at);
   asked_.clear();
-  const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *statistics_, asked_);
+  const OuterCaches::ReadOutcome outcome = outer_->read(line, sectors, fill, at, *statistics_, asked_);
   send_to_dram(nullptr);
   Fill& f = fills_[static_cast<std::size_t>(fill)];
-  f.pending = asked.pending;
-  f.ready = asked.ready;
-  if (asked.pending == 0) complete(fill, asked.ready, false, stall_of_device_cache(asked.level), replies);
+  f.pending = outcome.pending;
+  f.ready = outcome.ready;
+  if (outcome.pending == 0) complete(fill, outcome.ready, false, stall_of_device_cache(outcome.level), replies);
 }
 
 bool DeviceMemory::send_to_dram(const Waiter* writer) {
@@ -351,7 +351,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest
   const DramPlace place = map_.dram(line);
   request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
-  request.arrival = spec_.clocks.clock_at(at + wires_.to_channel);
+  request.arrival = spec_.clocks.clock_at(at + fixed_latency_.to_channel);
   note_next(
       dram_->push({request, place.channel, line * last_.line, sectors, last_.sector, parts, bytes_of_part(last_)}));
 }
@@ -384,7 +384,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNoWaiter || s.merges) return;
-  const Cycle done = spec_.clocks.cycle_at(s.done) + (s.write ? 0_cycles : wires_.from_channel);
+  const Cycle done = spec_.clocks.cycle_at(s.done) + (s.write ? 0_cycles : fixed_latency_.from_channel);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();
   outer_->arrive(s.id, done, arrived_);
@@ -402,10 +402,10 @@ void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vec
     if (w.core == kNobody) return;
     Cycle then = at;
     if (w.copy != nullptr) {
-      then = cross(partition_of(w.core), w.copied_bytes, then) + wires_.across;
+      then = cross(partition_of(w.core), w.copied_bytes, then) + fixed_latency_.across;
       if (w.copy->fill() == fill) w.copy->arrive(then);
     }
-    replies.push_back({w.core, w.ticket, write ? then + wires_.back : respond(w.core, w.bytes, then), from});
+    replies.push_back({w.core, w.ticket, write ? then + fixed_latency_.back : respond(w.core, w.bytes, then), from});
   };
   reply(f.first);
   others_.take(f.others, reply);

@@ -314,9 +314,9 @@ void DramChannel::plan(Clock from) {
 
 // Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
 // bank that is next.
-DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramCommand other) const {
+DramChannel::Candidate DramChannel::first_in_turn(Clock at, DramCommand one, DramCommand other) const {
   const bool queues = spec_.per_bank_queue_depth > 0;
-  Wish wish;
+  Candidate candidate;
   std::size_t b = queues ? last_bank_ : banks_.size() - 1;
   for (std::size_t turn = 0; turn < banks_.size(); ++turn) {
     b = b + 1 == banks_.size() ? 0 : b + 1;
@@ -328,15 +328,15 @@ DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramComm
       const bool column = c == DramCommand::kRead || c == DramCommand::kWrite;
       const std::size_t entry = column ? bank.hit[c == DramCommand::kWrite] : 0;
       const std::uint64_t first = queues ? turn : bank.queue[entry].age;
-      if (std::tie(first, entry) < std::tie(wish.turn, wish.entry)) wish = {first, entry, b, c};
+      if (std::tie(first, entry) < std::tie(candidate.turn, candidate.entry)) candidate = {first, entry, b, c};
     }
-    if (queues && wish.turn == turn) break;
+    if (queues && candidate.turn == turn) break;
   }
-  return wish;
+  return candidate;
 }
 
 // Whether the request has left its bank.
-bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
+bool DramChannel::serve(const Candidate& w, std::vector<DramServed>& served) {
   Bank& bank = banks_[w.bank];
   issue(w.bank, w.command, now_);
   last_command_ = now_;
@@ -421,7 +421,7 @@ DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& serv
   if (earlier(column_, row_) > now_) return {};
   if (row_ > now_) return {true, serve(first_in_turn(column_, kRead, kWrite), served)};
   if (column_ > now_) return {true, serve(first_in_turn(row_, kActivate, kPrecharge), served)};
-  Wish first = first_in_turn(column_, kRead, kWrite), second = first_in_turn(row_, kActivate, kPrecharge);
+  Candidate first = first_in_turn(column_, kRead, kWrite), second = first_in_turn(row_, kActivate, kPrecharge);
   if (spec_.per_bank_queue_depth > 0 && std::tie(second.turn, second.entry) < std::tie(first.turn, first.entry))
     std::swap(first, second);
   bool left = serve(first, served);

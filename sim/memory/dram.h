@@ -134,7 +134,7 @@ class DramChannel {
     std::int64_t refreshes = 0;  // so far, of one bank each where banks are refreshed one by one
   };
   // A command that may be issued: for which request of which bank's queue, and its turn.
-  struct Wish {
+  struct Candidate {
     std::uint64_t turn = std::numeric_limits<std::uint64_t>::max();
     std::size_t entry = 0, bank = 0;
     DramCommand command{};
@@ -167,13 +167,13 @@ class DramChannel {
   Clock next_arrival() const;
 
   void plan(Clock from);
-  Wish first_in_turn(Clock at, DramCommand one, DramCommand other) const;
+  Candidate first_in_turn(Clock at, DramCommand one, DramCommand other) const;
   // Whether a command was issued; whether a request has left its bank by that.
   struct Issued {
     bool any = false, left = false;
   };
   Issued issue_what_is_due(std::vector<DramServed>& served);
-  bool serve(const Wish& w, std::vector<DramServed>& served);
+  bool serve(const Candidate& w, std::vector<DramServed>& served);
   void log_column(Pending& p);
   void close_row(std::size_t number_of_bank, Clock at);
   void close_used_row(std::size_t number_of_bank);

@@ -2,7 +2,7 @@
 #pragma once
 // The DRAM behind the last cache as the caches see it: they hand over requests, ask when it next has something to
 // decide, let it decide, and take what is served. Our channels are one implementation
-// (sim/memory/dram_channels.h), a user's memory is another (sim/memory/foreign_dram.h).
+// (sim/memory/dram_channels.h), a user's memory is another (sim/memory/external_dram.h).
 
 #include <bitset>
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace tilescope::sim {
 namespace {
 
 Cycle turn_of(const BehindCores& behind, bool late, const MemorySpec& spec) {
-  if (!late) return behind.lookahead > 0_cycles ? behind.lookahead : wires_of(spec).least();
+  if (!late) return behind.lookahead > 0_cycles ? behind.lookahead : fixed_latency_of(spec).least();
   // What is asked in one turn is answered in the next, of which cores hear at its end.
   return std::max(1_cycles, behind.lookahead / 2);
 }

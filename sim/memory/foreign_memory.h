@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A user's memory, behind the last cache (sim/memory/foreign_dram.h) or behind the cores
+// A user's memory, behind the last cache (sim/memory/external_dram.h) or behind the cores
 // (sim/memory/detail/foreign_caches.h): it sees addresses and bytes, and is held to the order of time.
 
 #include <cstdint>

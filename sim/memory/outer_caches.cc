@@ -77,9 +77,9 @@ OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_
   return {number, served, hit};
 }
 
-OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at,
-                                        Statistics& statistics, std::vector<ToDram>& out) {
-  Asked all{.ready = at, .level = level + 1};
+OuterCaches::ReadOutcome OuterCaches::read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id,
+                                              Cycle at, Statistics& statistics, std::vector<ToDram>& out) {
+  ReadOutcome all{.ready = at, .level = level + 1};
   each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
     Level& l = levels_[level];
     LevelStatistics& t = statistics.level(role_of_device_cache(level + 1));
@@ -101,7 +101,7 @@ OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, st
       ++all.pending;
       return;
     }
-    const Asked more = read_at(level + 1, own, hit.missing, fill, served, statistics, out);
+    const ReadOutcome more = read_at(level + 1, own, hit.missing, fill, served, statistics, out);
     Fill& f = l.fills[static_cast<std::size_t>(fill)];
     f.pending = more.pending;
     f.ready = more.ready;

@@ -5,8 +5,8 @@
 
 namespace tilescope::sim {
 
-Wires wires_of(const MemorySpec& spec) {
-  Wires w;
+FixedLatency fixed_latency_of(const MemorySpec& spec) {
+  FixedLatency w;
   const std::int64_t sector = spec.shape.sector;
   const Cycle port = cycles_of(spec.slice_rate, sector + spec.request_bytes);
   const Cycle parts = port + Crossbar(spec.cores, spec.link_rate, spec.cluster).idle_cycles(sector);

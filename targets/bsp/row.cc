@@ -29,17 +29,18 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     return out;
   }
   base::Diagnostics diags;
-  out.programs = construct::bsp::construct(
-      stage, a, keep,
-      {given.instruction, given.placed, given.moves, how.search == Search::kPartition, given.homes == "cores"}, diags);
+  out.programs = construct::bsp::construct(stage, a, keep,
+                                           {given.instruction, given.inputs_prearranged, given.dataflow,
+                                            how.search == Search::kPartition, given.tensor_location == "cores"},
+                                           diags);
   if (!diags.ok()) out.why = diags.sentences().front();
   return out;
 }
 
 std::string lowering_refusal(const arch::ComputeSpec& /*instruction*/, const arch::ArchSpec& /*a*/) { return {}; }
 
-std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                       const tile::ProgramPlaces& at) {
+std::optional<tile::RProgram> retargeted_to(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                            const tile::ProgramPlaces& at) {
   const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes);
   if (stages == nullptr) {
     diags.error(at.program, "a program of threads; the cores of this chip exchange");
@@ -83,11 +84,11 @@ const Target kRow = {.construct = &construct,
                      .aligned = "only construction finds programs of its cores",
                      .connect = "cores that exchange compute one stage at a time",
                      .lowering_refusal = &lowering_refusal,
-                     .taken_by = &taken_by,
+                     .retargeted_to = &retargeted_to,
                      .lower = &lowered,
                      .print = &print,
                      .runs = "machine",
-                     .effort = "its construction does not count what it does",
+                     .statistics = "its construction does not count what it does",
                      .placement = "",
                      .core_bytes = &core_bytes,
                      .estimate = &estimator,

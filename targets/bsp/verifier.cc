@@ -43,7 +43,7 @@ class MachineVerifier : public Verifier {
  public:
   explicit MachineVerifier(const arch::ArchSpec& a) : arch_(a) {}
 
-  std::optional<std::string> refusal() const override { return std::nullopt; }
+  std::optional<std::string> why_unsupported() const override { return std::nullopt; }
 
   double slow_points(const tile::RProgram& program) const override {
     double points = 0;

@@ -43,7 +43,7 @@ tile::StageProgram smallest_program(const expr::Expression& stage) {
 std::string why_none(const expr::Expression& stage, const model::Machine& m) {
   if (std::string none = no_instruction(stage, m); !none.empty()) return none;
   base::Diagnostics limits;
-  if (tile::check_fit(model::held_to_registers(smallest_program(stage), m), *m.arch, limits))
+  if (tile::check_fit(model::with_max_registers(smallest_program(stage), m), *m.arch, limits))
     return fmt::format("no aligned program was found for {}", m.arch->name);
   return fmt::format("no program fits {}: {}", m.arch->name, fmt::join(limits.sentences(), "; "));
 }
@@ -119,7 +119,7 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     // What is slower may need less memory: no time bounds the front of both.
     model::CachedCosts known(machine);
     found = how.pareto ? construct::roller(stage, a, ranked_by(machine, known), keep, restrictions)
-                       : construct::roller(stage, a, keep, restrictions, how.pools, &out.effort.emplace());
+                       : construct::roller(stage, a, keep, restrictions, how.pools, &out.statistics.emplace());
   } else if (how.search == Search::kPartition) {
     out.why = "--search partition is for chips whose cores exchange";
   } else {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/emit.h"
-#include "construct/connecting.h"
-#include "construct/seen_chip.h"
+#include "construct/fuse.h"
+#include "construct/search_inputs.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/simt/estimate.h"
@@ -26,12 +26,13 @@ std::string stage_name(const tile::RProgram& p, std::size_t stage) {
   return p.stages() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
-std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                       const tile::ProgramPlaces& at) {
+std::optional<tile::RProgram> retargeted_to(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                            const tile::ProgramPlaces& at) {
   const std::size_t before = diags.count();
   for (std::size_t s = 0; s < p.stages(); ++s) {
     base::Diagnostics of_stage;
-    if (auto taken = lower::taken_by(std::move(p.simt()[s]), a, of_stage, at.at(s))) p.simt()[s] = std::move(*taken);
+    if (auto taken = lower::retargeted_to(std::move(p.simt()[s]), a, of_stage, at.at(s)))
+      p.simt()[s] = std::move(*taken);
     for (const base::Diagnostic& d : of_stage.errors()) diags.error(d.at, stage_name(p, s) + d.text);
   }
   if (diags.count() == before)
@@ -51,11 +52,11 @@ std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RPr
   }
   construct::Restrictions restrictions = given;
   restrictions.lowering_refusal = &lower::lowering_refusal;
-  return construct::graph_connecting(e, alone, machine, restrictions);
+  return construct::fuse(e, alone, machine, restrictions);
 }
 
 bool same_programs(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate) {
-  return construct::SeenChip(a).has_programs_of(construct::SeenChip(b), dtype, accumulate);
+  return construct::SearchInputs(a).has_programs_of(construct::SearchInputs(b), dtype, accumulate);
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
@@ -114,11 +115,11 @@ const Target kRow = {.construct = &construct,
                      .aligned = &aligned,
                      .connect = &connect,
                      .lowering_refusal = &lower::lowering_refusal,
-                     .taken_by = &taken_by,
+                     .retargeted_to = &retargeted_to,
                      .lower = &lowered,
                      .print = &print,
                      .runs = "kernel",
-                     .effort = "",
+                     .statistics = "",
                      .placement = "its inputs lie in memory that all cores share",
                      .core_bytes = &core_bytes,
                      .estimate = &estimator,

@@ -40,7 +40,7 @@ class KernelVerifier : public Verifier {
  public:
   explicit KernelVerifier(const arch::ArchSpec& a) : arch_(a), compiler_(a), machine_(model::make_machine(a)) {}
 
-  std::optional<std::string> refusal() const override { return compiler_.refusal(); }
+  std::optional<std::string> why_unsupported() const override { return compiler_.why_unsupported(); }
 
   double slow_points(const tile::RProgram& program) const override {
     double points = 0;

@@ -38,8 +38,8 @@ RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
   const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
   const expr::Expression e = tests::any_operator(9);
   tile::BspStage s = tests::any_bsp_stage(e, a);
-  s.placed = any_of_range(0, 1) == 1;
-  s.homes_in_cores = any_of_range(0, 3) == 0;
+  s.prearranged = any_of_range(0, 1) == 1;
+  s.tensors_in_cores = any_of_range(0, 3) == 0;
   tile::RProgram p = tile::program_of(a.name, s);
   RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
   const auto verifier = targets::target_of(a).verify(a);
@@ -141,7 +141,7 @@ TEST(Exchanges, GatherSliceBySlice) {
     s.grid = {8, 1, 1};
     s.block = {1, 16, 64};
     s.core_order = s.loop_order = {0, 1, 2};
-    s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 8, 2}};
+    s.dataflow = {{tile::Dataflow::kStationary, 1, 1, -1}, {tile::Dataflow::kStationary, 1, 8, 2}};
     s.instruction = "amp.f16";
     for (const sim::StallReport& stall : simulated(s, a, sim::Mode::kFull).stalls) {
       if (stall.name == "arrange") {
@@ -162,7 +162,7 @@ TEST(Exchanges, InputsInOneBankAreLoadedInTurn) {
   s.grid = {cores};
   s.block = {12000};
   s.core_order = s.loop_order = {0};
-  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 1, -1}};
+  s.dataflow = {{tile::Dataflow::kStationary, 1, 1, -1}, {tile::Dataflow::kStationary, 1, 1, -1}};
   s.instruction = "fma.f32";
   for (const bool one : {false, true}) {
     const arch::ArchSpec a =
@@ -190,7 +190,7 @@ TEST(Exchanges, OfTwoCoresTakeWhatTheirPortsTake) {
   s.grid = {2, 1, 1};
   s.block = {1, 1, 2048};
   s.core_order = s.loop_order = {0, 1, 2};
-  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 1, -1}};
+  s.dataflow = {{tile::Dataflow::kStationary, 1, 1, -1}, {tile::Dataflow::kStationary, 1, 1, -1}};
   s.instruction = "fma.f32";
   const sim::SimReport r = simulated(s, a, sim::Mode::kFull);
   for (const sim::StallReport& stall : r.stalls) {

@@ -87,7 +87,7 @@ std::string disagreement(const Drawn& d, const arch::ArchSpec& chip, cuda::HostC
 
 void expect_all_agree(const arch::ArchSpec& chip, Generator any = any_group_program) {
   cuda::HostCompiler host(chip);
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   std::deque<Drawn> drawn;
   draw(any, chip, host, drawn);
   for (const Drawn& d : drawn)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every number of every device is heard: changed, it changes a limit, a prediction, a program, a simulation, or is
-// refused. What nothing answers to stands in arch/unheard_keys.h, and nothing else does.
+// refused. What nothing answers to stands in arch/unused_keys.h, and nothing else does.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include "arch/chip_source.h"
 #include "arch/numbers.h"
-#include "arch/unheard_keys.h"
+#include "arch/unused_keys.h"
 #include "base/quantity.h"
 #include "tests/agree/listener.h"
 #include "tests/support/build.h"
@@ -157,14 +157,14 @@ TEST_P(Hears, EveryNumber) {
     if (n.first.empty() || inherited.count(text_of(n)) > 0) continue;
     const Legal first = device.legal(n.first);
     std::string heard = listener.hears(first.chips);
-    const arch::UnheardKey* listed = arch::unheard_number(device.chip, n.path);
+    const arch::UnusedKey* listed = arch::unheard_number(device.chip, n.path);
     if (listed != nullptr) {
-      EXPECT_EQ(heard, "") << n.path << ": is heard, and arch/unheard_keys.cc says that it is not: " << listed->reason;
+      EXPECT_EQ(heard, "") << n.path << ": is heard, and arch/unused_keys.cc says that it is not: " << listed->reason;
       continue;
     }
     if (heard.empty() && first.refused) heard = "the loader";
     if (heard.empty()) heard = listener.hears(device.legal(n.then).chips);
-    EXPECT_NE(heard, "") << n.path << ": nothing answers, and arch/unheard_keys.cc does not say why";
+    EXPECT_NE(heard, "") << n.path << ": nothing answers, and arch/unused_keys.cc does not say why";
   }
 }
 
@@ -173,12 +173,12 @@ INSTANTIATE_TEST_SUITE_P(Devices, Hears, testing::ValuesIn(devices()),
 
 // The list is of keys that are.
 TEST(HearsList, NamesKeysOfDevices) {
-  std::set<const arch::UnheardKey*> met;
+  std::set<const arch::UnusedKey*> met;
   for (const arch::Device& d : devices()) {
     const Source device(d.path);
     for (const Changed& n : device.numbers) met.insert(arch::unheard_number(device.chip, n.path));
   }
-  for (const arch::UnheardKey& key : arch::unheard_keys())
+  for (const arch::UnusedKey& key : arch::unused_keys())
     EXPECT_TRUE(met.count(&key) > 0) << key.path << ": no device has such a number";
 }
 

@@ -288,8 +288,8 @@ std::string lowering(const tile::RProgram& given, const ArchSpec& a) {
   return module ? lower::print(*module) : fmt::format("{}", fmt::join(diags.sentences(), "; "));
 }
 
-// The bands as they are printed of the chip that they were measured on, and `--bands anyway`. That another chip has
-// none says nothing of what hears the number that makes it another.
+// The bands as they are printed of the chip that they were measured on, and `--error-bands extrapolated`. That another
+// chip has none says nothing of what hears the number that makes it another.
 std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a) {
   std::string out;
   a.error_bands_hold = true;
@@ -345,7 +345,7 @@ std::string streamed_answer(const ArchSpec& a) {
     s.grid = {reads ? a.core.count : 1, reads ? 1 : a.core.count};
     s.block = {s.part(0), s.part(1)};
     s.core_order = s.loop_order = {0, 1};
-    s.moves = {{tile::Move::kHold, 1, 1, -1}};
+    s.dataflow = {{tile::Dataflow::kStationary, 1, 1, -1}};
     s.instruction = a.compute.front().name;
     base::Diagnostics diags;
     if (const auto p = lower::bsp::lower({&s, 1}, a, diags))

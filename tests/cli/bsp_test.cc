@@ -35,8 +35,8 @@ TEST_F(Exchange, SaysWhatItCannotDo) {
         {on_ipu("compile", {"--search", "genetic"}), "only --search roller and partition find programs"},
         {on_ipu("compile", {"--nvrtc"}), "ipu_gc200"},
         {Args{"simulate", "--arch", "ipu_gc200", "--microbench", "read"}, "there is no text of its programs"},
-        {on_ipu("compile", {"--homes", "dram"}), "ipu_gc200 has no dram"},
-        {Args{"compile", "--arch", "v100", "--op", "O[i] = I[i]", "--size", "i=64", "--placed"},
+        {on_ipu("compile", {"--tensor-location", "dram"}), "ipu_gc200 has no dram"},
+        {Args{"compile", "--arch", "v100", "--op", "O[i] = I[i]", "--size", "i=64", "--inputs-prearranged"},
          "its inputs lie in memory that all cores share"}}) {
     const CliResult out = run(args);
     EXPECT_NE(out.status, 0) << why;
@@ -77,7 +77,8 @@ TEST_F(Exchange, ComputesFromADram) {
   };
   EXPECT_THAT(run(on_mesh("compile", {"--print", "kernel"})).out,
               HasSubstr("home of B: 16384 elements of bf16 in the dram"));
-  EXPECT_THAT(run(on_mesh("compile", {"--print", "kernel", "--homes", "cores"})).out, testing::Not(HasSubstr("dram")));
+  EXPECT_THAT(run(on_mesh("compile", {"--print", "kernel", "--tensor-location", "cores"})).out,
+              testing::Not(HasSubstr("dram")));
   const Json compiled = json(on_mesh("compile", {"--top", "1"}));
   const std::string file = write("p.json", compiled.at("operators").at(0).at("programs").at(0).at("program").dump());
   const Json verified = json({"verify", "--arch", "wormhole_n150", "--program", file}).at("rows").at(0);
@@ -107,11 +108,12 @@ double best_us(const Json& compiled) {
 // much slower than the published search.
 TEST_F(Exchange, IsNotSlowerThanRestrictedPrograms) {
   const double free = best_us(json(on_ipu("compile", {"--top", "1"})));
-  const Json placed = json(on_ipu("compile", {"--top", "1", "--placed"}));
+  const Json placed = json(on_ipu("compile", {"--top", "1", "--inputs-prearranged"}));
   EXPECT_LE(best_us(placed), free);
-  EXPECT_EQ(placed.at("operators").at(0).at("programs").at(0).at("program").at("nodes").at(0).at("placed"), true);
-  for (const char* move : {"hold", "fetch", "rotate"})
-    EXPECT_LE(free, best_us(json(on_ipu("compile", {"--top", "1", "--moves", move})))) << move;
+  EXPECT_EQ(placed.at("operators").at(0).at("programs").at(0).at("program").at("nodes").at(0).at("inputs_prearranged"),
+            true);
+  for (const char* move : {"stationary", "fetch", "shift"})
+    EXPECT_LE(free, best_us(json(on_ipu("compile", {"--top", "1", "--dataflow", move})))) << move;
   EXPECT_LE(free, 1.03 * best_us(json(on_ipu("compile", {"--top", "1", "--search", "partition"}))));
 }
 

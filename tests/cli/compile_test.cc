@@ -177,8 +177,8 @@ TEST_F(Compile, StatsSayWhatWasDone) {
   const CliResult table = run(matmul(256, {"--stats"}));
   EXPECT_THAT(table.out, HasSubstr("\noperator tiles judged bounded counted reused roofline")) << table.out;
   const Json one = json(matmul(256, {"--stats"})).at("operators").at(0);
-  EXPECT_GT(one.at("search").at("judged"), 100);
-  EXPECT_LE(one.at("search").at("least_us"), one.at("programs").at(0).at("predicted_us"));
+  EXPECT_GT(one.at("search").at("evaluated"), 100);
+  EXPECT_LE(one.at("search").at("lower_bound_us"), one.at("programs").at(0).at("predicted_us"));
   const Json two = json({"compile", "--arch", "v100", "--op", "T[i,j] = relu(I[i,j]); O[i,j] = T[i,j] + J[i,j]",
                          "--size", "i=256,j=256", "--stats"});
   EXPECT_FALSE(two.at("operators").at(0).at("search").contains("gap"));

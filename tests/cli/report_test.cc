@@ -43,7 +43,7 @@ TEST_F(Report, WritesOneFile) {
   const Json document = Json::parse(page.substr(6, page.size() - 6 - 7));
   EXPECT_EQ(document, json({"report", "r.db"}));
   EXPECT_THAT(keys_of(document), ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators",
-                                             "axes", "chips", "rows", "programs", "fidelity", "escalation"));
+                                             "axes", "chips", "rows", "programs", "accuracy", "multi_fidelity"));
   EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"bases":1,"refused":0,"rows":3,"done":3,"failed":0})"));
 }
 

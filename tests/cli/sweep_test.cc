@@ -33,17 +33,17 @@ const std::string kLong =
 
 // A second or two of work, most of it simulation.
 const std::string kEscalated =
-    "sweep: Escalated\nbase: v100\naxes:\n  memory.smem.banks: {from: 16, to: 128, times: 2}\n"
+    "sweep: MultiFidelityResult\nbase: v100\naxes:\n  memory.smem.banks: {from: 16, to: 128, times: 2}\n"
     "  core.count: [4, 6, 8, 12, 16]\n"
     "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=512,n=256,k=128', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n"
-    "fidelity: {model: all, sim: {front: true, control: 9, cost: memory.smem.banks * core.count}}\n";
+    "evaluator: {model: all, sim: {front: true, validation_sample: 9, cost: memory.smem.banks * core.count}}\n";
 
 class Sweep : public Cli {
  protected:
   Sweep() {
     write("small.yaml", kSmall);
-    write("escalated.yaml", kEscalated);
+    write("multi_fidelity.yaml", kEscalated);
     write("long.yaml", kLong);
   }
 
@@ -75,7 +75,7 @@ class Sweep : public Cli {
 TEST_F(Sweep, DocumentBearsTheContractsNames) {
   const Json document = json_of_long_work(sweep("small.yaml", "r.db"));
   EXPECT_THAT(keys_of(document),
-              ElementsAre("store", "sweep", "file", "fidelity", "points", "rows", "bases", "best", "refused", "failed",
+              ElementsAre("store", "sweep", "file", "evaluator", "points", "rows", "bases", "best", "refused", "failed",
                           "computed", "stopped", "seconds", "cpu_seconds", "construct_cpu_seconds"));
   EXPECT_EQ(document.at("points"), Json::parse(R"({"all":3,"done":3,"refused":0,"failed":0})"));
   EXPECT_EQ(document.at("computed"), 4);
@@ -173,7 +173,7 @@ TEST_F(Sweep, KilledAtAnyMomentItEndsAsIfLeftAlone) {
 }
 
 TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
-  ASSERT_EQ(run(sweep("escalated.yaml", "alone.db")).status, 0);
+  ASSERT_EQ(run(sweep("multi_fidelity.yaml", "alone.db")).status, 0);
   const auto said = [&](const std::string& store) { return table(store) + state(store).dump(); };
   const std::string alone = said("alone.db");
   const auto kill_now = [&](pid_t child) {
@@ -181,7 +181,7 @@ TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
     return end_of(child).status == 128 + SIGKILL;
   };
   const auto finish = [&](const std::string& store) {
-    const CliResult last = run(sweep("escalated.yaml", store));
+    const CliResult last = run(sweep("multi_fidelity.yaml", store));
     EXPECT_EQ(last.status, 0) << last.err;
     EXPECT_EQ(said(store), alone);
   };
@@ -190,7 +190,7 @@ TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   for (std::size_t kills = 0; kills < 100; ++kills) {
-    const pid_t child = start(sweep("escalated.yaml", "r.db", {"--jobs", "2"}));
+    const pid_t child = start(sweep("multi_fidelity.yaml", "r.db", {"--jobs", "2"}));
     std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution(50, 500)(random)));
     if (!kill_now(child)) break;
   }
@@ -200,10 +200,10 @@ TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
   bool in_simulations = false;
   for (std::size_t stores = 0; stores < 10 && !in_simulations; ++stores) {
     const std::string store = "simulating" + std::to_string(stores) + ".db";
-    const pid_t child = start(sweep("escalated.yaml", store, {"--jobs", "1"}));
+    const pid_t child = start(sweep("multi_fidelity.yaml", store, {"--jobs", "1"}));
     const auto simulated = [&] {
       const Json now = state(store);
-      return now.is_null() ? 0 : now.at("escalation").at("simulated").size();
+      return now.is_null() ? 0 : now.at("multi_fidelity").at("simulated").size();
     };
     while (is_running(child) && simulated() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     in_simulations = kill_now(child);
@@ -213,20 +213,20 @@ TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
 }
 
 TEST_F(Sweep, AnEscalatedOneSaysWhatItFound) {
-  const Json document = json_of_long_work(sweep("escalated.yaml", "r.db"));
-  const Json& e = document.at("escalation");
-  EXPECT_THAT(keys_of(e), ElementsAre("mode", "front", "control", "neighbours", "seed", "cost", "chosen", "ratio",
-                                      "simulated", "differences", "not_simulated", "no_claims"));
-  EXPECT_EQ(document.at("fidelity"), "escalated");
+  const Json document = json_of_long_work(sweep("multi_fidelity.yaml", "r.db"));
+  const Json& e = document.at("multi_fidelity");
+  EXPECT_THAT(keys_of(e), ElementsAre("mode", "front", "validation_sample", "neighbours", "seed", "cost", "chosen",
+                                      "ratio", "simulated", "differences", "not_simulated", "no_claims"));
+  EXPECT_EQ(document.at("evaluator"), "multi-fidelity");
   EXPECT_EQ(e.at("ratio").at("n"), 9);
-  EXPECT_EQ(json({"status", "r.db"}).at("sweeps").at(0).at("escalation"), e);
-  const CliResult r = run(sweep("escalated.yaml", "r.db"));
+  EXPECT_EQ(json({"status", "r.db"}).at("sweeps").at(0).at("multi_fidelity"), e);
+  const CliResult r = run(sweep("multi_fidelity.yaml", "r.db"));
   EXPECT_THAT(r.out, HasSubstr("simulated too (sampled, seed 1): "));
   EXPECT_THAT(r.out, HasSubstr("simulated over predicted time of the control: "));
   EXPECT_THAT(r.out, HasSubstr(", n 9 of "));
   EXPECT_THAT(table("r.db"), HasSubstr(",chosen,error,"));
   const Json report = json({"report", "r.db", "--json"});
-  EXPECT_EQ(report.at("escalation").at("ratio"), e.at("ratio"));
+  EXPECT_EQ(report.at("multi_fidelity").at("ratio"), e.at("ratio"));
 }
 
 TEST_F(Sweep, InterruptedItSaysHowToGoOn) {

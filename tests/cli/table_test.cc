@@ -94,13 +94,13 @@ TEST_F(Tables, BandsStandWhereTheyWereMeasured) {
   EXPECT_THAT(run(matmul(256)).out, HasSubstr("80 % interval"));
   for (const Args& elsewhere : {Args{"--set", "memory.smem.banks=16"}, Args{"--dtype", "f16"}}) {
     EXPECT_THAT(run(matmul(256, elsewhere)).out, Not(HasSubstr("80 % interval")));
-    const std::string anyway = run(matmul(256, with(elsewhere, {"--bands", "anyway"}))).out;
+    const std::string anyway = run(matmul(256, with(elsewhere, {"--error-bands", "extrapolated"}))).out;
     EXPECT_THAT(anyway, HasSubstr("80 % interval"));
     EXPECT_THAT(anyway, HasSubstr(" ~"));
   }
-  EXPECT_THAT(run(matmul(256, {"--bands", "anyway"})).out, Not(HasSubstr("~1"))) << "measured all the same";
-  EXPECT_EQ(bad_input(matmul(256, {"--bands", "anyways"})),
-            "--bands: expected measured or anyway, got 'anyways'; did you mean 'anyway'?\n");
+  EXPECT_THAT(run(matmul(256, {"--error-bands", "extrapolated"})).out, Not(HasSubstr("~1"))) << "measured all the same";
+  EXPECT_EQ(bad_input(matmul(256, {"--error-bands", "extrapolate"})),
+            "--error-bands: expected measured or extrapolated, got 'extrapolate'; did you mean 'extrapolated'?\n");
 }
 
 void files_of_a_kilobyte() {

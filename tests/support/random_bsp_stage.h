@@ -97,17 +97,17 @@ inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchS
   });
   // Values do not depend on it: where none computes the operator any will do.
   s.instruction = (computes == chip.compute.end() ? chip.compute.begin() : computes)->name;
-  s.moves.assign(s.space->inputs.size(), {});
-  for (std::size_t i = 0; i < s.moves.size(); ++i) {
-    tile::OperandMove& m = s.moves[i];
-    m.move = static_cast<tile::Move>(any_of_range(0, 2));
-    m.buffers = m.move == tile::Move::kFetch ? any_of_range(1, 2) : 1;
-    if (m.move != tile::Move::kRotate && any_of_range(0, 1) == 0) continue;
-    const tile::OperandMove alone = m.move == tile::Move::kRotate ? tile::OperandMove{} : m;
+  s.dataflow.assign(s.space->inputs.size(), {});
+  for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+    tile::OperandDataflow& m = s.dataflow[i];
+    m.how = static_cast<tile::Dataflow>(any_of_range(0, 2));
+    m.buffers = m.how == tile::Dataflow::kFetch ? any_of_range(1, 2) : 1;
+    if (m.how != tile::Dataflow::kShift && any_of_range(0, 1) == 0) continue;
+    const tile::OperandDataflow alone = m.how == tile::Dataflow::kShift ? tile::OperandDataflow{} : m;
     m.axis = static_cast<int>(any_of_range(0, static_cast<std::int64_t>(axes) - 1));
     m.ring = any_divisor(s.sharing(s.space->inputs[i]));
     base::Diagnostics diags;
-    if ((m.ring == 1 && m.move != tile::Move::kRotate) || !tile::check_schedule(s, chip, diags)) m = alone;
+    if ((m.ring == 1 && m.how != tile::Dataflow::kShift) || !tile::check_schedule(s, chip, diags)) m = alone;
   }
   return s;
 }

@@ -20,6 +20,11 @@ using base::List;
 using base::Map;
 using base::Value;
 
+// Keys and values of format 2.
+constexpr base::RenamedKey kRenamedBspKeys[] = {
+    {"", "moves", "dataflow"}, {"", "placed", "inputs_prearranged"}, {"", "homes", "tensor_location"}};
+constexpr base::RenamedKey kRenamedDataflows[] = {{"", "hold", "stationary"}, {"", "rotate", "shift"}};
+
 class Reader {
  public:
   Reader(const Value& node, const TileSpace& space, const arch::ArchSpec& arch, Fields& fields,
@@ -37,21 +42,22 @@ class Reader {
     if (const auto r = base::as_choice(rings, "rings", {"straight", "folded"}, fields_.diags)) s.folded = *r == 1;
     if (const auto text = base::as_text(fields_.fields.require("instruction"), "instruction", fields_.diags))
       s.instruction = *text;
-    if (const auto is = base::as_bool(fields_.fields.take("placed"), "placed", fields_.diags)) s.placed = *is;
-    read_homes(s);
-    s.moves.assign(fields_.space->inputs.size(), {});
-    if (const Map* moves = fields_.entries_of("moves"))
-      for (const Entry& e : *moves) read_move(e, s);
+    if (const auto is = base::as_bool(fields_.fields.take("inputs_prearranged"), "inputs_prearranged", fields_.diags))
+      s.prearranged = *is;
+    read_tensor_location(s);
+    s.dataflow.assign(fields_.space->inputs.size(), {});
+    if (const Map* dataflow = fields_.entries_of("dataflow"))
+      for (const Entry& e : *dataflow) read_dataflow(e, s);
   }
 
  private:
-  void read_homes(BspStage& s) {
-    const Value* homes = fields_.fields.take("homes");
-    const auto where = base::as_choice(homes, "homes", {"cores", "dram"}, fields_.diags);
+  void read_tensor_location(BspStage& s) {
+    const Value* homes = fields_.fields.take("tensor_location");
+    const auto where = base::as_choice(homes, "tensor_location", {"cores", "dram"}, fields_.diags);
     if (!where) return;
     if (*where == 1 && arch::dram_of(arch_) == nullptr)
-      fields_.diags.error(homes->at, fmt::format("homes: {} has no dram", arch_.name));
-    s.homes_in_cores = *where == 0 && arch::dram_of(arch_) != nullptr;
+      fields_.diags.error(homes->at, fmt::format("tensor_location: {} has no dram", arch_.name));
+    s.tensors_in_cores = *where == 0 && arch::dram_of(arch_) != nullptr;
   }
 
   Extents extents(std::string_view key, std::int64_t absent) {
@@ -82,26 +88,30 @@ class Reader {
     return out;
   }
 
-  void read_move(const Entry& e, BspStage& s) {
-    const auto i = fields_.tensor_of(e, "moves");
+  void read_dataflow(const Entry& e, BspStage& s) {
+    const auto i = fields_.tensor_of(e, "dataflow");
     if (!i) return;
-    if (*i >= s.moves.size()) {
-      fields_.diags.error(e.at, fmt::format("moves: '{}' is computed; it stays where it is made", e.key));
+    if (*i >= s.dataflow.size()) {
+      fields_.diags.error(e.at, fmt::format("dataflow: '{}' is computed; it stays where it is made", e.key));
       return;
     }
-    const std::string where = "moves." + e.key;
-    OperandMove& m = s.moves[*i];
+    const std::string where = "dataflow." + e.key;
+    OperandDataflow& m = s.dataflow[*i];
     if (e.value.get_if<std::string>() != nullptr) {
-      if (const auto move = base::as_choice(&e.value, where, {"hold", "fetch"}, fields_.diags))
-        m.move = static_cast<Move>(*move);
+      if (const std::string_view now = base::renamed_key(kRenamedDataflows, *e.value.get_if<std::string>());
+          !now.empty())
+        fields_.diags.error(e.value.at,
+                            fmt::format("{}: '{}' is now called {}", where, *e.value.get_if<std::string>(), now));
+      else if (const auto how = base::as_choice(&e.value, where, {"stationary", "fetch"}, fields_.diags))
+        m.how = static_cast<Dataflow>(*how);
       return;
     }
-    Fields f(e.value, where, fields_.diags);
-    const Value *fetch = f.take("fetch"), *rotate = f.take("rotate"), *gather = f.take("gather");
-    if (rotate != nullptr && (fetch != nullptr || gather != nullptr))
-      fields_.diags.error(rotate->at, where + ": what rotates is neither fetched nor gathered");
-    const Value* along = rotate != nullptr ? rotate : gather;
-    m.move = rotate != nullptr ? Move::kRotate : fetch != nullptr ? Move::kFetch : Move::kHold;
+    Fields f(e.value, where, fields_.diags, {kRenamedDataflows, {}});
+    const Value *fetch = f.take("fetch"), *shift = f.take("shift"), *gather = f.take("gather");
+    if (shift != nullptr && (fetch != nullptr || gather != nullptr))
+      fields_.diags.error(shift->at, where + ": an input that shifts is neither fetched nor gathered");
+    const Value* along = shift != nullptr ? shift : gather;
+    m.how = shift != nullptr ? Dataflow::kShift : fetch != nullptr ? Dataflow::kFetch : Dataflow::kStationary;
     if (fetch != nullptr || along == nullptr) m.buffers = fields_.integer(fetch, where, "fetch", {1, 2}).value_or(1);
     if (along != nullptr) {
       if (const auto axis = base::as_text(along, where, fields_.diags))
@@ -135,13 +145,13 @@ std::optional<BspStage> read_bsp_stage(const Value& node, std::shared_ptr<const 
                                        const arch::ArchSpec& arch, base::Diagnostics& diags,
                                        const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.count();
-  Fields f(node, "a node", diags);
+  Fields f(node, "a node", diags, {kRenamedBspKeys, {}});
   for (const std::string_view key : kSpaceKeys) f.take(key);
   further_keys(f);
   BspStage s;
   if (space == nullptr) {
-    for (const std::string_view key :
-         {"grid", "tile", "core_order", "loop_order", "rings", "placed", "homes", "instruction", "moves"})
+    for (const std::string_view key : {"grid", "tile", "core_order", "loop_order", "rings", "inputs_prearranged",
+                                       "tensor_location", "instruction", "dataflow"})
       f.take(key);
   } else {
     s.space = std::move(space);
@@ -153,21 +163,21 @@ std::optional<BspStage> read_bsp_stage(const Value& node, std::shared_ptr<const 
 }
 
 Map bsp_keys(const BspStage& s) {
-  Map moves;
-  for (std::size_t i = 0; i < s.moves.size(); ++i) {
-    const OperandMove& m = s.moves[i];
-    Value how = m.move == Move::kHold ? "hold" : "fetch";
-    if (m.ring > 1 || m.buffers > 1 || m.move == Move::kRotate) {
+  Map dataflow;
+  for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+    const OperandDataflow& m = s.dataflow[i];
+    Value how = m.how == Dataflow::kStationary ? "stationary" : "fetch";
+    if (m.ring > 1 || m.buffers > 1 || m.how == Dataflow::kShift) {
       Map keys;
-      if (m.move == Move::kFetch) keys.push_back({"fetch", m.buffers, {}});
+      if (m.how == Dataflow::kFetch) keys.push_back({"fetch", m.buffers, {}});
       if (m.axis >= 0) {
         const std::string& axis = s.space->axes[static_cast<std::size_t>(m.axis)].name;
-        keys.push_back({m.move == Move::kRotate ? "rotate" : "gather", axis, {}});
+        keys.push_back({m.how == Dataflow::kShift ? "shift" : "gather", axis, {}});
         keys.push_back({"ring", m.ring, {}});
       }
       how = std::move(keys);
     }
-    moves.push_back({s.space->inputs[i].name, std::move(how), {}});
+    dataflow.push_back({s.space->inputs[i].name, std::move(how), {}});
   }
   Map out{{"grid", by_axis(s, s.grid), {}},
           {"tile", by_axis(s, s.block), {}},
@@ -175,18 +185,18 @@ Map bsp_keys(const BspStage& s) {
           {"loop_order", names(s, s.loop_order), {}},
           {"rings", s.folded ? "folded" : "straight", {}},
           {"instruction", s.instruction, {}},
-          {"moves", std::move(moves), {}}};
-  if (s.placed) out.push_back({"placed", true, {}});
-  if (s.homes_in_cores) out.push_back({"homes", "cores", {}});
+          {"dataflow", std::move(dataflow), {}}};
+  if (s.prearranged) out.push_back({"inputs_prearranged", true, {}});
+  if (s.tensors_in_cores) out.push_back({"tensor_location", "cores", {}});
   return out;
 }
 
 std::string in_words(const BspStage& s) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < s.moves.size(); ++i) {
-    const OperandMove& m = s.moves[i];
-    constexpr std::array<std::string_view, 3> kWords = {"hold", "fetch", "rotate"};
-    std::string words = fmt::format("{} {}{}", s.space->inputs[i].name, kWords[static_cast<std::size_t>(m.move)],
+  for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
+    const OperandDataflow& m = s.dataflow[i];
+    constexpr std::array<std::string_view, 3> kWords = {"stationary", "fetch", "shift"};
+    std::string words = fmt::format("{} {}{}", s.space->inputs[i].name, kWords[static_cast<std::size_t>(m.how)],
                                     m.buffers > 1 ? " x2" : "");
     if (m.gathers()) words += " gather";
     if (m.axis >= 0) words += fmt::format(" {}/{}", s.space->axes[static_cast<std::size_t>(m.axis)].name, m.ring);

@@ -35,11 +35,11 @@ bool rings_cross(const BspStage& s, std::size_t one, std::size_t other) {
 // What a ring's cores send each other is the same block at every one of them.
 void check_gather(const BspStage& s, std::size_t i, base::Diagnostics& diags, base::Position at) {
   const Operand& o = s.space->inputs[i];
-  const OperandMove& m = s.moves[i];
+  const OperandDataflow& m = s.dataflow[i];
   if (!can_gather_along(o, m.axis))
     diags.error(at, fmt::format("{}: slices along '{}' overlap, so that none can be gathered", o.name,
                                 s.space->axes[static_cast<std::size_t>(m.axis)].name));
-  for (std::size_t a = 0; m.move == Move::kFetch && a < s.grid.size(); ++a)
+  for (std::size_t a = 0; m.how == Dataflow::kFetch && a < s.grid.size(); ++a)
     if (o.uses(static_cast<int>(a)) && s.slices(a) > 1)
       diags.error(at,
                   fmt::format("{}: cores that share it are at different slices of '{}', which another input rotates "
@@ -49,7 +49,7 @@ void check_gather(const BspStage& s, std::size_t i, base::Diagnostics& diags, ba
 
 void check_ring(const BspStage& s, std::size_t i, base::Diagnostics& diags, base::Position at) {
   const Operand& o = s.space->inputs[i];
-  const OperandMove& m = s.moves[i];
+  const OperandDataflow& m = s.dataflow[i];
   const auto axis = static_cast<std::size_t>(m.axis);
   const std::int64_t sharing = s.sharing(o);
   if (m.ring < 1 || sharing % m.ring != 0)
@@ -62,8 +62,8 @@ void check_ring(const BspStage& s, std::size_t i, base::Diagnostics& diags, base
     check_gather(s, i, diags, at);
   if (m.gathers()) return;
   for (std::size_t j = 0; j < i; ++j) {
-    const OperandMove& other = s.moves[j];
-    if (other.move != Move::kRotate || other.axis != m.axis) continue;
+    const OperandDataflow& other = s.dataflow[j];
+    if (other.how != Dataflow::kShift || other.axis != m.axis) continue;
     if (other.ring != m.ring)
       diags.error(at, fmt::format("{} and {} rotate along '{}' in rings of {} and {} cores, whose slices differ",
                                   s.space->inputs[j].name, o.name, s.space->axes[axis].name, other.ring, m.ring));
@@ -150,12 +150,12 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
   const std::size_t before = diags.count();
   if (s.cores() > a.core.count)
     diags.error(at, fmt::format("a grid of {} cores; {} has {}", s.cores(), a.name, a.core.count));
-  for (std::size_t i = 0; i < s.moves.size(); ++i) {
+  for (std::size_t i = 0; i < s.dataflow.size(); ++i) {
     // Its data tile has axes for dimensions, so that no box of the tensor is a core's.
     if (s.space->inputs[i].im2col)
       diags.error(at, fmt::format("{}: collapsed loops gather it element by element (im2col), which no exchange does",
                                   s.space->inputs[i].name));
-    if (s.moves[i].axis >= 0) check_ring(s, i, diags, at);
+    if (s.dataflow[i].axis >= 0) check_ring(s, i, diags, at);
   }
   const auto named = std::find_if(a.compute.begin(), a.compute.end(),
                                   [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });

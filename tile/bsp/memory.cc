@@ -27,9 +27,9 @@ Extents window_extents(const BspStage& s, const Windows& windows) {
 }
 
 Windows input_windows(const BspStage& s, std::size_t i) {
-  const OperandMove& m = s.moves[i];
-  Windows out(s.grid.size(), m.move == Move::kFetch ? Window::kBlock : Window::kPart);
-  if (m.move == Move::kRotate) out[static_cast<std::size_t>(m.axis)] = Window::kSlice;
+  const OperandDataflow& m = s.dataflow[i];
+  Windows out(s.grid.size(), m.how == Dataflow::kFetch ? Window::kBlock : Window::kPart);
+  if (m.how == Dataflow::kShift) out[static_cast<std::size_t>(m.axis)] = Window::kSlice;
   return out;
 }
 
@@ -91,7 +91,7 @@ const expr::Tensor& tensor_of(const BspStage& s, const Operand& o) {
   return s.space->expression.tensors[static_cast<std::size_t>(o.tensor)];
 }
 
-std::int64_t slots_of(const OperandMove& m) { return m.move == Move::kRotate ? 2 : m.buffers; }
+std::int64_t slots_of(const OperandDataflow& m) { return m.how == Dataflow::kShift ? 2 : m.buffers; }
 
 std::int64_t result_elements(const BspStage& s, bool stored) {
   const std::int64_t part = data_tile_elements_inside(s.space->output, window_extents(s, result_windows(s, stored)));
@@ -122,7 +122,7 @@ void for_each_outside(std::span<const BspStage> stages, const Visit& visit) {
         for (std::size_t j = 0; j < stages[m].space->inputs.size(); ++j) {
           if (tensor_of(stages[m], stages[m].space->inputs[j]).name != t.name) continue;
           known = known || m < n || (m == n && j < i);
-          later = later || m > 0 || stages[m].moves[j].move == Move::kFetch;
+          later = later || m > 0 || stages[m].dataflow[j].how == Dataflow::kFetch;
         }
       if (!known) visit(t, later);
     }
@@ -169,7 +169,7 @@ class Layout {
 
   void add_homes(bool lasting) {
     for_each_outside(stages_, [&](const expr::Tensor& t, bool read_later) {
-      if (read_later != lasting || (!read_later && placed(stages_))) return;
+      if (read_later != lasting || (!read_later && prearranged(stages_))) return;
       const std::int64_t element = base::size_of(t.dtype).n;
       const std::int64_t share = round_up(ceil_div(t.elements(), a_.core.count) * element, word_) / element;
       add({Holds::kHome, -1, 0, &t, t.dtype, share});
@@ -180,11 +180,11 @@ class Layout {
     const BspStage& s = stages_[stage];
     for (std::size_t i = 0; i < s.space->inputs.size(); ++i) {
       const Operand& o = s.space->inputs[i];
-      if ((s.moves[i].move == Move::kFetch) != fetched) continue;
+      if ((s.dataflow[i].how == Dataflow::kFetch) != fetched) continue;
       if (apart_ > 0 && !std::exchange(first, false)) end_ = round_up(end_, apart_);
       const expr::Tensor& t = tensor_of(s, o);
       add({Holds::kInput, static_cast<int>(stage), i, &t, t.dtype,
-           data_tile_elements_inside(o, window_extents(s, input_windows(s, i))), slots_of(s.moves[i])});
+           data_tile_elements_inside(o, window_extents(s, input_windows(s, i))), slots_of(s.dataflow[i])});
     }
   }
 
@@ -255,10 +255,10 @@ Placement placement_of(std::span<const BspStage> stages, const arch::ArchSpec& a
 
 }  // namespace
 
-bool placed(std::span<const BspStage> stages) { return !stages.empty() && stages.front().placed; }
+bool prearranged(std::span<const BspStage> stages) { return !stages.empty() && stages.front().prearranged; }
 
 bool homes_in_dram(std::span<const BspStage> stages, const arch::ArchSpec& a) {
-  return !stages.empty() && !stages.front().homes_in_cores && arch::dram_of(a) != nullptr;
+  return !stages.empty() && !stages.front().tensors_in_cores && arch::dram_of(a) != nullptr;
 }
 
 bool is_outside(std::span<const BspStage> stages, std::size_t stage, std::size_t input) {
@@ -308,7 +308,7 @@ CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a) 
     out.dram_bytes = out.dram.back().offset + bytes;
   };
   for_each_outside(stages, [&](const expr::Tensor& t, bool read_later) {
-    if (read_later || !placed(stages)) add_to_dram(t);
+    if (read_later || !prearranged(stages)) add_to_dram(t);
   });
   for (std::size_t n = 0; n < stages.size(); ++n)
     if (is_stored(stages, n, a)) add_to_dram(tensor_of(stages[n], stages[n].space->output));

@@ -4,9 +4,9 @@
 // exact map, which model and lowering read.
 //
 // Tensors that the program reads, and results that none of its stages reads, are at home in the DRAM where the chip has
-// one, else (`homes_in_cores`) what it reads in even shares, in row order, on all cores, and its results where they are
-// made. Where inputs are placed, those that are held or rotate lie where the program wants them instead. A home in the
-// cores that nothing reads after the first exchange gives its memory to what comes later.
+// one, else (`tensors_in_cores`) what it reads in even shares, in row order, on all cores, and its results where they
+// are made. Where inputs are placed, those that are held or rotate lie where the program wants them instead. A home in
+// the cores that nothing reads after the first exchange gives its memory to what comes later.
 //
 // Areas lie at the upper end of the memory, where banks are interleaved if any are. Inputs of a stage, which one
 // instruction reads together, begin in banks of their own where there is room for it and none is moved out of the pairs
@@ -100,6 +100,6 @@ bool is_outside(std::span<const BspStage> stages, std::size_t stage, std::size_t
 bool is_stored(std::span<const BspStage> stages, std::size_t stage, const arch::ArchSpec& a);
 
 // Whether inputs lie where the first stage wants them.
-bool placed(std::span<const BspStage> stages);
+bool prearranged(std::span<const BspStage> stages);
 
 }  // namespace tilescope::tile

@@ -26,8 +26,8 @@ std::int64_t BspStage::part(std::size_t axis) const { return ceil_div(space->axe
 
 std::int64_t BspStage::slices(std::size_t axis) const {
   std::int64_t n = 1;
-  for (const OperandMove& m : moves)
-    if (m.move == Move::kRotate && m.axis == static_cast<int>(axis)) n = std::max(n, m.ring);
+  for (const OperandDataflow& m : dataflow)
+    if (m.how == Dataflow::kShift && m.axis == static_cast<int>(axis)) n = std::max(n, m.ring);
   return n;
 }
 

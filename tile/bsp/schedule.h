@@ -39,31 +39,31 @@
 
 namespace tilescope::tile {
 
-enum class Move : std::uint8_t { kHold, kFetch, kRotate };
+enum class Dataflow : std::uint8_t { kStationary, kFetch, kShift };
 
-struct OperandMove {
-  Move move = Move::kFetch;
+struct OperandDataflow {
+  Dataflow how = Dataflow::kFetch;
   std::int64_t buffers = 1;  // of a fetched operand
   std::int64_t ring = 1;     // cores that pass or send slices to each other
   int axis = -1;             // the tile axis along which these are cut
 
   // Whether a ring's cores bring a slice each and send it to the others.
-  bool gathers() const { return move != Move::kRotate && ring > 1; }
+  bool gathers() const { return how != Dataflow::kShift && ring > 1; }
 
-  bool operator==(const OperandMove&) const = default;
+  bool operator==(const OperandDataflow&) const = default;
 };
 
 struct BspSchedule {
-  Extents grid;                                        // per tile axis: parts
-  base::FixedVector<int, kMaxAxes> core_order;         // tile axes, slowest first
-  base::FixedVector<int, kMaxAxes> loop_order;         // tile axes, outermost loop first
-  base::FixedVector<OperandMove, kMaxOperands> moves;  // inputs in order
-  bool folded = false;                                 // rings
-  bool placed = false;                                 // of the first stage: inputs that it holds or rotates lie where
-                                                       // it wants them, and are not brought there
-  bool homes_in_cores = false;  // of the first stage: what the program reads and its results are at home in the
-                                // cores' memory although the chip has a DRAM
-  std::string instruction;      // of the chip: what computes
+  Extents grid;                                               // per tile axis: parts
+  base::FixedVector<int, kMaxAxes> core_order;                // tile axes, slowest first
+  base::FixedVector<int, kMaxAxes> loop_order;                // tile axes, outermost loop first
+  base::FixedVector<OperandDataflow, kMaxOperands> dataflow;  // inputs in order
+  bool folded = false;                                        // rings
+  bool prearranged = false;       // of the first stage: inputs that it holds or rotates lie where
+                                  // it wants them, and are not brought there
+  bool tensors_in_cores = false;  // of the first stage: what the program reads and its results are at home in the
+                                  // cores' memory although the chip has a DRAM
+  std::string instruction;        // of the chip: what computes
 
   bool operator==(const BspSchedule&) const = default;
 };

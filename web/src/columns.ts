@@ -66,9 +66,9 @@ export function columnsOf(state: State): TableColumn[] {
   ];
 }
 
-/** Of a sweep that escalates: the simulated total, and why the chip was simulated. */
+/** Of a multi-fidelity sweep: the simulated total, and why the chip was simulated. */
 function simulatedColumns(state: State): TableColumn[] {
-  const e = state.report.escalation;
+  const e = state.report.multi_fidelity;
   if (!e) return [];
   const us = (c: number) => state.timesBy('simulated')[c] ?? null;
   return [

@@ -42,7 +42,7 @@ export interface Quantity {
 }
 
 /** How one source of times stands to another, by kind of operator; the last kind is `all`. */
-export interface Fidelity {
+export interface Accuracy {
   ours: Source;
   truth: Source;
   kinds: {
@@ -76,10 +76,10 @@ export interface Programs {
   fields: { name: string; texts: Coded }[];
 }
 
-export type Chosen = 'base' | 'front' | 'neighbour' | 'control';
+export type Chosen = 'base' | 'front' | 'neighbour' | 'validation';
 
 /** What of the sweep the simulator judged too, and what that tells apart; points are chips of this document. */
-export interface Escalation {
+export interface MultiFidelity {
   mode: string;
   seed: number;
   cost: string | null;
@@ -129,8 +129,8 @@ export interface Report {
   };
   rows: Rows;
   programs: Programs;
-  fidelity: Fidelity[];
-  escalation?: Escalation | null;
+  accuracy: Accuracy[];
+  multi_fidelity?: MultiFidelity | null;
 }
 
 export const kForm = 1; // of the document; docs/json.md
@@ -221,7 +221,7 @@ function inOrder(values: string[], axis: Axis | undefined): string[] {
 }
 
 /** How the chip stands to another one by their intervals: nothing before all is simulated, or without an interval. */
-export function verdict(e: Escalation, chip: number, other: number): 'faster' | 'slower' | 'within the band' | '' {
+export function verdict(e: MultiFidelity, chip: number, other: number): 'faster' | 'slower' | 'within the band' | '' {
   const [low, high] = [e.chips.low_us, e.chips.high_us];
   const ends = [low[chip], high[chip], low[other], high[other]];
   if (e.no_claims !== null || ends.some((x) => typeof x !== 'number')) return '';

@@ -8,7 +8,7 @@ import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
 import { bindingView } from './views/binding';
-import { escalationView } from './views/escalation';
+import { multiFidelityView } from './views/multi_fidelity';
 import { frontView } from './views/front';
 import { barView, headerView } from './views/header';
 import { heatmapView } from './views/heatmap';
@@ -33,7 +33,7 @@ function show(page: HTMLElement, report: Report): void {
   const state = new State(report);
   state.set({ chip: chipOfAddress(report) ?? cheapest(state.times(), state.get().shown) });
   page.append(headerView(state), barView(state));
-  const views = [frontView, heatmapView, escalationView, bindingView, scatterView, operatorsView, tableView];
+  const views = [frontView, heatmapView, multiFidelityView, bindingView, scatterView, operatorsView, tableView];
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
   page.append(h('footer', {}, `tilescope ${report.version}`));
   state.watch(['chip'], () => {

@@ -142,7 +142,7 @@ function costsOf(report: Report): CostColumn[] {
     const known = column.values.filter((v) => v !== null);
     return known.some((v) => v !== known[0]);
   };
-  const e = report.escalation;
+  const e = report.multi_fidelity;
   const own = e?.cost && e.chips.cost ? [{ name: e.cost, unit: '', values: e.chips.cost }] : [];
   return [...own, ...report.chips.quantities, ...axes].filter(varies);
 }

@@ -200,7 +200,7 @@ export function sample(o: SampleOptions): Report {
         { name: 'layout', texts: { dictionary: ['per_thread 2', 'A+1'], codes: [0, null, 1] } },
       ],
     },
-    fidelity: simulated
+    accuracy: simulated
       ? [{ ours: 'predicted', truth: 'simulated', kinds: [kindOf(o, 'matmul'), kindOf(o, 'all')] }]
       : [],
   };
@@ -249,16 +249,16 @@ function boundOf(o: SampleOptions, chips: number, predicted: Column, bottleneck:
 }
 
 /**
- * The small sweep as one that escalates: the fastest predicted chip is the front, every fifth other one the control,
+ * The small sweep as a multi-fidelity one: the fastest predicted chip is the front, every fifth other one the validation sample,
  * with the simulated totals of `sample`, and intervals from 0.6 to 1.5 of them.
  */
-export function escalated(): Report {
+export function multi_fidelity(): Report {
   const r = sample(kSmall);
   const [predicted, simulated] = [r.chips.totals[0]?.total_us ?? [], r.chips.totals[1]?.total_us ?? []];
   const front = predicted.reduce((best: number, us, i) => ((us as number) < (predicted[best] as number) ? i : best), 1);
   const reason = (chip: number): Chosen | null =>
-    chip === 0 ? 'base' : chip === front ? 'front' : chip % 5 === 0 ? 'control' : null;
-  const reasons: Chosen[] = ['base', 'front', 'neighbour', 'control'];
+    chip === 0 ? 'base' : chip === front ? 'front' : chip % 5 === 0 ? 'validation' : null;
+  const reasons: Chosen[] = ['base', 'front', 'neighbour', 'validation'];
   const chosen = r.chips.base.map((_, chip) => reason(chip));
   const us = (chip: number) => (chosen[chip] ? simulated[chip] : predicted[chip]) as number;
   const low = chosen.map((_, chip) => 0.6 * us(chip));
@@ -268,11 +268,11 @@ export function escalated(): Report {
     .filter((chip) => chosen[chip])
     .sort((a, b) => us(a) - us(b));
   const faster = (a: number, b: number) => ((high[a] as number) < (low[b] as number) ? a : null);
-  r.escalation = {
+  r.multi_fidelity = {
     mode: 'sampled',
     seed: 1,
     cost: null,
-    chosen: { base: 1, front: 1, neighbour: 0, control: chips.length - 2 },
+    chosen: { base: 1, front: 1, neighbour: 0, validation: chips.length - 2 },
     ratio: {
       n: chips.length - 2,
       population: 44,

@@ -29,7 +29,7 @@ class Bench {
   explicit Bench(const Plan& plan);
 
   // Why nothing can be measured here, in a sentence; empty where it can.
-  const std::string& refusal() const { return driver_.refusal(); }
+  const std::string& why_unsupported() const { return driver_.why_unsupported(); }
   const std::string& device_name() const { return driver_.device().name; }
   // The device as one JSON object.
   std::string device() const;

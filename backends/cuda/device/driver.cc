@@ -31,7 +31,7 @@ constexpr std::int64_t kUsualShared = 48 << 10;  // that a block may have withou
 Driver::Driver() : library_({"libcuda.so.1"}) { refusal_ = prepare(); }
 
 std::string Driver::prepare() {
-  if (!library_.ok()) return "no driver of a GPU: " + library_.refusal();
+  if (!library_.ok()) return "no driver of a GPU: " + library_.why_unsupported();
   std::string missing;
   const auto find = [&](const char* name, auto& function) {
     if (!library_.find(name, function)) missing += std::string(missing.empty() ? "" : ", ") + name;

@@ -83,7 +83,7 @@ class Driver {
 
   bool ok() const { return refusal_.empty(); }
   // Why nothing can be launched, in a sentence; empty where it can.
-  const std::string& refusal() const { return refusal_; }
+  const std::string& why_unsupported() const { return refusal_; }
 
   const DeviceFigures& device() const { return device_; }
   const DriverFunctions& functions() const { return f_; }

@@ -43,8 +43,8 @@ void say(int to, Message what, const std::string& text) {
 [[noreturn]] void measure(const Plan& plan, const Rows& rows, const std::vector<std::size_t>& tasks,
                           Clock::time_point begin, double seconds, int to) {
   Bench bench(plan);
-  if (!bench.refusal().empty()) {
-    say(to, kRefused, bench.refusal());
+  if (!bench.why_unsupported().empty()) {
+    say(to, kRefused, bench.why_unsupported());
     _exit(kNoDevice);
   }
   say(to, kDevice, bench.device());
@@ -188,7 +188,7 @@ int supervise(const Plan& plan, Rows& rows, double seconds) { return Supervisor(
 
 int run_once(const Plan& plan) {
   Bench bench(plan);
-  std::string failed = bench.refusal();
+  std::string failed = bench.why_unsupported();
   for (std::size_t t = 0; t < plan.tasks.size() && failed.empty(); ++t) failed = bench.run_once(plan.tasks[t]);
   if (failed.empty()) return kDone;
   std::fprintf(stderr, "%s\n", failed.c_str());
@@ -198,11 +198,11 @@ int run_once(const Plan& plan) {
 int show_device() {
   const Plan none;
   const Bench bench(none);
-  if (bench.refusal().empty()) {
+  if (bench.why_unsupported().empty()) {
     std::printf("%s\n", bench.device().c_str());
     return kDone;
   }
-  std::fprintf(stderr, "%s\n", bench.refusal().c_str());
+  std::fprintf(stderr, "%s\n", bench.why_unsupported().c_str());
   return kNoDevice;
 }
 

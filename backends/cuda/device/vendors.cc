@@ -15,7 +15,7 @@ void succeed(int code, const char* function) {
 }
 
 void need(const Library& library) {
-  if (!library.ok()) throw DeviceError("no baseline: " + library.refusal());
+  if (!library.ok()) throw DeviceError("no baseline: " + library.why_unsupported());
 }
 
 template <class Function>

@@ -40,7 +40,7 @@ void Clocks::await(int thread, const void* mbarrier) {
   join(known_[static_cast<std::size_t>(thread)], mbarriers_.at(mbarrier).over);
 }
 
-void Clocks::meet() {
+void Clocks::sync() {
   Counts all;
   for (const Counts& k : known_) join(all, k);
   for (std::int64_t w = 0; w < warps_; ++w) ++all[static_cast<std::size_t>(w)];

@@ -36,7 +36,7 @@ class Clocks {
   void end_phase(const void* mbarrier);
   void await(int thread, const void* mbarrier);
   // All threads know of all.
-  void meet();
+  void sync();
 
  private:
   using Counts = std::vector<std::uint32_t>;

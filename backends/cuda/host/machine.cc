@@ -38,11 +38,11 @@ struct AsyncCopy {
   Lands lands;
 };
 
-struct Meeting;
+struct LaneSync;
 
 struct ThreadState {
   bool ended = false;
-  Meeting* meets = nullptr;  // waits for the other lanes of its group
+  LaneSync* sync = nullptr;  // waits for the other lanes of its group
   bool awaits = false;       // a phase of an mbarrier
   RingPhase phase;
   int await_line = 0;
@@ -53,7 +53,7 @@ struct ThreadState {
 
 // Where the lanes of a group bring something that all of them read. A lane that has read goes on to the next place and
 // may be there before others have read: places take turns.
-struct Meeting {
+struct LaneSync {
   std::vector<char> brought[2];
   int turn = 0;
   int present = 0;
@@ -70,7 +70,7 @@ struct Machine {
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
-  std::vector<Meeting> meetings;  // by the first thread of a group
+  std::vector<LaneSync> syncs;  // by the first thread of a group
   Mbarriers mbarriers;
   std::deque<long long> ready;  // threads, in the order of their turns
 
@@ -114,11 +114,11 @@ void make_ready(long long thread) {
 }
 
 // The threads of a group that all have come go on, in random order.
-void end_meeting(Meeting& m) {
+void end_sync(LaneSync& m) {
   m.present = 0;
   m.turn = 1 - m.turn;
   for (const long long lane : shuffled(m.lanes, *machine.random)) {
-    machine.threads[static_cast<std::size_t>(m.first + lane)].meets = nullptr;
+    machine.threads[static_cast<std::size_t>(m.first + lane)].sync = nullptr;
     machine.ready.push_back(m.first + lane);
   }
 }
@@ -143,18 +143,18 @@ void take_turn(long long t) {
   ThreadState& thread = machine.running();
   thread.ended = !machine.fibers->resume(place.thread);
   watch::thread_pauses();
-  if (thread.meets == nullptr)
+  if (thread.sync == nullptr)
     land_at_barrier(thread);
-  else if (thread.meets->present == thread.meets->lanes)
-    end_meeting(*thread.meets);
+  else if (thread.sync->present == thread.sync->lanes)
+    end_sync(*thread.sync);
   machine.mbarriers.pass();
 }
 
 // No thread goes on that waits for something else than a barrier.
 void check_no_thread_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
-    if (machine.threads[t].meets == nullptr) continue;
-    const Meeting& m = *machine.threads[t].meets;
+    if (machine.threads[t].sync == nullptr) continue;
+    const LaneSync& m = *machine.threads[t].sync;
     place.thread = static_cast<int>(t);
     place.line = m.line;
     fail("divergent warp: of %d lanes only %d come here", m.lanes, m.present);
@@ -199,7 +199,7 @@ void check_agreement() {
 void run_block() {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
-  machine.meetings.assign(machine.threads.size(), {});
+  machine.syncs.assign(machine.threads.size(), {});
   machine.mbarriers.begin_block(*machine.random);
   watch::block_begins();
   while (!machine.threads.front().ended) {
@@ -247,7 +247,7 @@ void tilescope_barrier(int line) {
 const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line) {
   host::place.line = line;
   const int lane = host::place.thread % lanes, first = host::place.thread - lane;
-  host::Meeting& m = host::machine.meetings[static_cast<std::size_t>(first)];
+  host::LaneSync& m = host::machine.syncs[static_cast<std::size_t>(first)];
   if (m.present > 0 && (m.line != line || m.bytes != bytes || m.lanes != lanes))
     host::fail("divergent warp: a lane is here while another one is at line %d", m.line);
   m.first = first;
@@ -258,7 +258,7 @@ const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line)
   std::vector<char>& brought = m.brought[m.turn];
   brought.resize(static_cast<std::size_t>(lanes) * static_cast<std::size_t>(bytes));
   std::memcpy(brought.data() + lane * bytes, mine, static_cast<std::size_t>(bytes));
-  host::machine.running().meets = &m;
+  host::machine.running().sync = &m;
   host::machine.fibers->pause();
   return brought.data();
 }

@@ -239,7 +239,7 @@ void thread_pauses() { expect_nothing(); }
 void phase_ends() {
   ++state.epochs.now;
   const bool specialized = state.epochs.clocks.active();
-  if (specialized) state.epochs.clocks.meet();
+  if (specialized) state.epochs.clocks.sync();
   for (std::size_t c = 0; c < state.sides.size(); ++c) {
     place.line = state.kernel->copy_lines[c];
     if (!state.sides[c].global.flush(state.rules, specialized) ||

@@ -43,6 +43,6 @@ struct SweepRows {
 base::Value bound_shares(const SweepRows& rows);
 
 // One map a pair of sources that have times of the same rows; docs/json.md, REPORT.
-base::List fidelity_of(const SweepRows& rows);
+base::List accuracy_of(const SweepRows& rows);
 
 }  // namespace tilescope::experiments

@@ -8,27 +8,27 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 
 namespace tilescope::experiments {
 
-// What a column holds; of NULL "", nothing, 0. Each throws Damage, with the column's name, where it holds something
-// else.
+// What a column holds; of NULL "", nothing, 0. Each throws CorruptStore, with the column's name, where it holds
+// something else.
 std::string text_in(const SQLite::Column& c);
 std::optional<double> real_in(const SQLite::Column& c);
 std::int64_t integer_in(const SQLite::Column& c);
 // The same of a time: a finite number above 0.
 std::optional<double> time_in(const SQLite::Column& c);
-// The bytes of a BLOB, until the next row is read; NULL is Damage too.
+// The bytes of a BLOB, until the next row is read; NULL is CorruptStore too.
 std::string_view bytes_in(const SQLite::Column& c);
 
-// Calls `work`; Damage that it throws has the column's name.
+// Calls `work`; CorruptStore that it throws has the column's name.
 template <class Work>
 auto on_column(const SQLite::Column& c, const Work& work) {
   try {
     return work();
-  } catch (const Damage&) {
-    throw Damage(c.getName());
+  } catch (const CorruptStore&) {
+    throw CorruptStore(c.getName());
   }
 }
 

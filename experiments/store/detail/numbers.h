@@ -21,8 +21,8 @@ NumberNames names_of(const Prediction& p);
 // Of each term its us, then of each level bytes, transactions, conflict_ratio and time_us, each as the eight bytes of a
 // double, the least significant first.
 std::string pack_numbers(const Prediction& p);
-// Gives the prediction the terms and levels of those names. Damage where the bytes are not as many as the names ask
-// for, or a number is not finite.
+// Gives the prediction the terms and levels of those names. CorruptStore where the bytes are not as many as the names
+// ask for, or a number is not finite.
 void unpack_numbers(Prediction& p, const NumberNames& names, std::string_view bytes);
 
 }  // namespace tilescope::experiments

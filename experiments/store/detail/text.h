@@ -17,15 +17,15 @@ namespace tilescope::experiments {
 std::string text_of(const std::vector<StoredValue>& values);
 std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
-std::string text_of(const std::optional<StoredEscalation>& escalation);  // empty where there is none
+std::string text_of(const std::optional<StoredMultiFidelity>& multi_fidelity);  // empty where there is none
 // {"terms": [NAME, ...], "levels": [NAME, ...]}.
 std::string text_of(const NumberNames& names);
 
-// What the functions above wrote, and base::to_json of to_entries. What is no such text is Damage.
+// What the functions above wrote, and base::to_json of to_entries. What is no such text is CorruptStore.
 std::vector<StoredValue> values_of_text(const std::string& text);
 std::vector<StoredDifference> differences_of_text(const std::string& text);
 std::vector<StoredAxis> axes_of_text(const std::string& text);
-std::optional<StoredEscalation> escalation_of_text(const std::string& text);
+std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text);
 NumberNames names_of_text(const std::string& text);
 Chosen chosen_of_text(const std::string& text);
 Simulation simulation_of_text(const std::string& text);

@@ -45,10 +45,10 @@ class SweepSearches {
   std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
 
   // How often programs that chips share had to be made again, because they had gone for want of room.
-  std::uint64_t made_again() const { return made_again_; }
+  std::uint64_t recomputed() const { return recomputed_; }
 
  private:
-  struct Asked {
+  struct Requested {
     const arch::ArchSpec* chip = nullptr;
     construct::Restrictions restrictions;
     std::size_t pool = 0;      // by number: of one geometry under the same restrictions
@@ -76,9 +76,9 @@ class SweepSearches {
 
   const std::vector<SweepWorkload>& workloads_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
-  std::vector<Asked> searches_;
+  std::vector<Requested> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common
-  std::atomic<std::uint64_t> made_again_ = 0;
+  std::atomic<std::uint64_t> recomputed_ = 0;
   std::mutex lock_;
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload
 };

@@ -56,11 +56,11 @@ struct SweepWorkload {
 };
 
 // Which points the simulator judges next to the model.
-struct SweepEscalation {
-  StoredEscalation asked;
+struct SweepMultiFidelity {
+  StoredMultiFidelity asked;
   SimulationMode mode = SimulationMode::kSampled;
   std::optional<Formula> cost;
-  base::Position control_at;
+  base::Position validation_sample_at;
 };
 
 // Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
@@ -80,7 +80,7 @@ struct SweepSpec {
   std::vector<SweepWorkload> workloads;
   std::vector<SweepPrograms> programs;
   bool simulate = false;  // every point
-  std::optional<SweepEscalation> escalation;
+  std::optional<SweepMultiFidelity> multi_fidelity;
 };
 
 // Nothing after errors, which are all of the file's.

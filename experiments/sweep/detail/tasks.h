@@ -51,7 +51,7 @@ class SweepTasks {
   // Puts chips, operators and points into the store, those of the shard where one is asked for, and makes a task for
   // each point that is not refused. The sweep's number; nothing, and nothing is put, where it was to stop.
   std::optional<std::int64_t> put(const std::optional<Shard>& shard, const std::function<bool()>& stop);
-  // The task that simulates the programs of another one, as a sweep of fidelity sim asks for it.
+  // The task that simulates the programs of another one, as a sweep of evaluator sim asks for it.
   std::size_t add_simulation(std::size_t task);
 
   const std::vector<Task>& all() const { return tasks_; }

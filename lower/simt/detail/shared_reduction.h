@@ -12,7 +12,7 @@ namespace tilescope::lower {
 
 // A meeting of the computing threads, behind which each sees what all of them wrote to the scratchpad; `note` says what
 // for.
-using Meeting = std::function<Body(const std::string& note)>;
+using Sync = std::function<Body(const std::string& note)>;
 
 class SharedReduction {
  public:
@@ -20,14 +20,14 @@ class SharedReduction {
       : s_(stage), products_(products), sharing_(tile::sharing_of(stage.p, stage.chip.core)) {}
 
   bool through_scratchpad() const { return sharing_.groups > 1; }
-  // Adds the arrays that results meet in; accumulators have theirs.
+  // Adds the arrays that results sync in; accumulators have theirs.
   void add_buffers();
   // Behind the last step: from what each thread has of its results to the whole.
-  Body combine(const Meeting& meet);
+  Body combine(const Sync& sync);
 
  private:
   Body across_lanes();
-  Body across_groups(const Meeting& meet);
+  Body across_groups(const Sync& sync);
   expr::Reducer reducer() const;
 
   Stage& s_;

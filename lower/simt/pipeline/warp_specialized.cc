@@ -20,13 +20,13 @@ Body warp_specialized(const BlockParts& b) {
   Body computing = b.results.initial();
   computing = with(std::move(computing), loop.around(std::move(multiply)));
   // Each meeting is a use of its own.
-  const auto meet = [use = std::int64_t{0}](const std::string& note) mutable {
+  const auto sync = [use = std::int64_t{0}](const std::string& note) mutable {
     Body body;
     body.push_back({MbarrierArrive{kMet, constant(use)}, {}});
     body.push_back({MbarrierWait{kMet, constant(use++)}, note});
     return body;
   };
-  computing = with(std::move(computing), b.results.leave(meet));
+  computing = with(std::move(computing), b.results.leave(sync));
 
   Body copy;
   copy.push_back(

@@ -3,7 +3,7 @@
 
 namespace tilescope::lower {
 
-Body DirectStoreLowering::store(const Meeting& /*meet*/) {
+Body DirectStoreLowering::store(const Sync& /*sync*/) {
   const tile::Operand& output = s_.space().output;
   const std::int64_t vector = s_.p.operands.back().vector;
   const std::vector<std::vector<AxisLoop>> by_axis = products_.result_loops(vector);

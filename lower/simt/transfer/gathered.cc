@@ -35,13 +35,13 @@ Statement GatheredLowering::gather() {
   return noted(nest(joined(by_axis), {{copy, {}}}, true).front(), "gather " + output.name);
 }
 
-Body GatheredLowering::store(const Meeting& meet) {
+Body GatheredLowering::store(const Sync& sync) {
   Body body;
   if (s_.any_cached() || combining_.through_scratchpad() || s_.place.others_read)
-    body = meet("every thread has read what lies where the results will");
+    body = sync("every thread has read what lies where the results will");
   body.push_back(gather());
   body = with(std::move(body), written());
-  body = with(std::move(body), meet("the rows of results are whole"));
+  body = with(std::move(body), sync("the rows of results are whole"));
   return with(std::move(body), leave_tile());
 }
 

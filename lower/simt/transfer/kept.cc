@@ -11,9 +11,9 @@ void KeptLowering::add_tile() {
 }
 
 // The tile lies apart from all that the stage itself uses of the scratchpad.
-Body KeptLowering::store(const Meeting& meet) {
+Body KeptLowering::store(const Sync& sync) {
   Body body;
-  if (s_.place.others_read) body = meet("every thread has read what lies where the results will");
+  if (s_.place.others_read) body = sync("every thread has read what lies where the results will");
   body.push_back(gather());
   return body;
 }

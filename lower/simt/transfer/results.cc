@@ -58,16 +58,16 @@ Body ResultsLowering::initial() {
   return on_all(s_.results.accumulators, {number(expr::identity(s_.stage().reducer))});
 }
 
-Body ResultsLowering::leave(const Meeting& meet) {
-  Body body = combining_.combine(meet);
+Body ResultsLowering::leave(const Sync& sync) {
+  Body body = combining_.combine(sync);
   if (s_.stage().reducer == Reducer::kMean && !s_.split())
     body = with(std::move(body), on_all(s_.results.accumulators, {accumulator(),
                                                                   number(static_cast<double>(s_.space().reduced)),
                                                                   {.kind = NodeKind::kDivide, .left = 0, .right = 1}}));
   if (s_.results.leaving != s_.results.accumulators)
     body = with(std::move(body), on_all(s_.results.leaving, {accumulator()}));
-  body = with(std::move(body), store(meet));
-  return epilogues_ ? with(std::move(body), epilogues_(meet)) : body;
+  body = with(std::move(body), store(sync));
+  return epilogues_ ? with(std::move(body), epilogues_(sync)) : body;
 }
 
 namespace {
@@ -78,7 +78,7 @@ class HeldResults final : public ResultsLowering {
   using ResultsLowering::ResultsLowering;
 
  private:
-  Body store(const Meeting& /*meet*/) override { return {}; }
+  Body store(const Sync& /*sync*/) override { return {}; }
 };
 
 std::unique_ptr<ResultsLowering> made(const tile::DirectStore&, Stage& s, MicroKernelLowering& products) {

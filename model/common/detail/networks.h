@@ -62,13 +62,13 @@ class Networks {
     double cycles = 0;
   };
   // Of the networks of a vector: customers at most, and the last question.
-  struct Asked {
+  struct NetworkDemand {
     int most = 0;
     std::size_t last = kNone;
   };
   // The standard allocator aligns what needs it.
   boost::container::small_vector<NetworkLanes, 2, std::allocator<NetworkLanes>> vectors_;
-  boost::container::small_vector<Asked, 2> asked_;
+  boost::container::small_vector<NetworkDemand, 2> asked_;
   boost::container::small_vector<Question, 32> questions_;
 };
 

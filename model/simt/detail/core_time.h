@@ -34,14 +34,15 @@ struct Wave {
 // asks about. The same on all chips whose cores have as many partitions, and that run the same waves.
 struct Rounds {
   // What tells networks of one chip from each other, by lane.
-  struct Asked {
+  struct NetworkDemand {
     Lanes uneven;    // times its share that the busiest partition has of the warps
     Lanes share;     // of all cores that have such blocks
     Lanes last;      // 1 where no wave follows, else 0
     Lanes step;      // which of their steps: kFirstStep, ...
     Lanes launched;  // 1 where the wave begins with a launch of blocks
   };
-  boost::container::small_vector<Asked, 2, std::allocator<Asked>> asked;  // aligned, as their lanes ask for it
+  boost::container::small_vector<NetworkDemand, 2, std::allocator<NetworkDemand>>
+      asked;  // aligned, as their lanes ask for it
 
   // From a wave's beginning, or where it begins anew what it does several times: it is the first wave only in the first
   // of these turns, and the last one in the last.
@@ -82,7 +83,7 @@ class CoreTime {
   // DRAM.
   using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
 
-  void lay_out(const Rounds::Asked& asked, NetworkLanes& networks, Steps& steps) const;
+  void lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& networks, Steps& steps) const;
   int customers(const Wave& wave) const { return static_cast<int>(wave.blocks * apart_); }
 
   Phase load_, compute_, step_, store_;  // `step_`: load and compute

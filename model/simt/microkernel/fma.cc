@@ -49,7 +49,7 @@ class Places {
   void repeat(std::int64_t times, std::int64_t apart) {
     all_ *= static_cast<double>(times);
     const std::int64_t step = std::abs(apart), further = (times - 1) * step;
-    if (fits_ = fits_ && reach_ + further < kMost; !fits_ || further == 0) return;
+    if (fits_ = fits_ && reach_ + further < kMax; !fits_ || further == 0) return;
     reach_ += further;
     for (std::int64_t done = 1; done < times;) {
       const std::int64_t more = std::min(done, times - done);
@@ -65,7 +65,7 @@ class Places {
   }
 
  private:
-  static constexpr std::int64_t kMost = 1024;  // beyond which all count as different
+  static constexpr std::int64_t kMax = 1024;  // beyond which all count as different
   static constexpr std::size_t kBits = 64;
 
   std::size_t last_word() const { return static_cast<std::size_t>(reach_) / kBits; }
@@ -78,7 +78,7 @@ class Places {
     }
   }
 
-  std::array<std::uint64_t, kMost / kBits> words_{1};
+  std::array<std::uint64_t, kMax / kBits> words_{1};
   std::int64_t reach_ = 0;
   double all_ = 1;
   bool fits_ = true;

@@ -25,7 +25,7 @@
 
 namespace tilescope::sim {
 
-struct IssuedBeside {
+struct OverheadInstructions {
   double integer = 0, predicate = 0, control = 0;
   double all() const { return integer + predicate + control; }
 };
@@ -42,7 +42,7 @@ class AddressCode {
 
   // Of one iteration of a loop that is not unrolled wholly; of the kernel once, where the loop is null. Instructions of
   // a loop inside are its own.
-  IssuedBeside of(const lower::Loop* loop) const;
+  OverheadInstructions of(const lower::Loop* loop) const;
   // 32-bit registers that hold what does not change in the loop in which it is wanted: of addresses, of 64 bits in
   // memory and of 32 in the scratchpad, and the sums that values begin with; and counters of loops.
   std::int64_t registers() const { return registers_; }
@@ -51,7 +51,7 @@ class AddressCode {
 
  private:
   friend class AddressCodeMaker;
-  std::map<const lower::Loop*, IssuedBeside> of_;
+  std::map<const lower::Loop*, OverheadInstructions> of_;
   std::int64_t registers_ = 0;
 };
 

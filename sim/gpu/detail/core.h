@@ -216,10 +216,10 @@ class Core {
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
   // Of the issue slots and pipes that a piece of work takes, when the one that is held longest begins, and the last is
   // done; `beside`: were there nothing but what computes nothing. In kCycleParts.
-  struct Taken {
+  struct PipeReservation {
     std::int64_t begin = 0, end = 0, beside = 0, longest = 0;
   };
-  Taken take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
+  PipeReservation take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
   void show_issue(const Warp& w, std::int64_t parts) const;
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
@@ -316,7 +316,7 @@ class Core {
   std::vector<int> copies_, taken_copies_;  // of the kernel, by request of the outbox
   Uniforms shadow_;                         // of a shadow block
   std::optional<ShadowBlocks> shadows_;
-  struct Asked {
+  struct CacheAccess {
     MemoryRequest request;
     std::size_t touch = 0;
     std::uint32_t touched = 0;  // sectors, whether the core's cache has them or not
@@ -325,8 +325,8 @@ class Core {
     std::int64_t touched = 0, missed = 0;  // lines, by the core's cache
     std::int64_t owed = 0;                 // lines by `touched`, of shadow blocks whose fellow touches nothing
   };
-  std::vector<Misses> missed_by_;  // by copy
-  std::vector<Asked> asked_;       // by an access
+  std::vector<Misses> missed_by_;      // by copy
+  std::vector<CacheAccess> accesses_;  // by an access
 };
 
 }  // namespace tilescope::sim

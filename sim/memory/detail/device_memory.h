@@ -78,7 +78,7 @@ struct MemorySpec {
 };
 
 // Of idle accesses, what is neither a port's time nor a bank's.
-struct Wires {
+struct FixedLatency {
   Cycle forward{}, back{};  // between core and slice
   Cycle across{};           // between slices of two partitions, there and back
   Cycle to_channel{}, from_channel{};
@@ -86,7 +86,7 @@ struct Wires {
   // No core hears of a request sooner than this after it was made.
   Cycle least() const { return std::max(1_cycles, std::min(forward, back)); }
 };
-Wires wires_of(const MemorySpec& spec);
+FixedLatency fixed_latency_of(const MemorySpec& spec);
 
 class DeviceMemory final : public MemorySystem {
  public:
@@ -121,8 +121,9 @@ class DeviceMemory final : public MemorySystem {
   }
   Cycle min_latency() const override {
     // What is told a turn late is told before a core would hear of it.
-    const Cycle told = dram_->answers_late() ? (wires_.from_channel + wires_.back) / 2 : wires_.least();
-    return std::max(1_cycles, std::min(wires_.least(), told));
+    const Cycle told =
+        dram_->answers_late() ? (fixed_latency_.from_channel + fixed_latency_.back) / 2 : fixed_latency_.least();
+    return std::max(1_cycles, std::min(fixed_latency_.least(), told));
   }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics) {
@@ -199,7 +200,9 @@ class DeviceMemory final : public MemorySystem {
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   // Bytes from another partition are there.
   Cycle cross(std::int64_t partition, std::int64_t bytes, Cycle from);
-  Cycle respond(int core, std::int64_t bytes, Cycle from) { return crossbar_.receive(core, from, bytes) + wires_.back; }
+  Cycle respond(int core, std::int64_t bytes, Cycle from) {
+    return crossbar_.receive(core, from, bytes) + fixed_latency_.back;
+  }
   int new_fill(SectorCache::Line* line, const Waiter& first);
   // A slice misses; what it misses is fetched at once, or when it has a register for it.
   void miss(std::int64_t number, const MissedLine& m, std::vector<MemoryReply>& replies);
@@ -233,7 +236,7 @@ class DeviceMemory final : public MemorySystem {
   void show_channel(std::size_t channel, DramLog& log);
 
   MemorySpec spec_;
-  Wires wires_;
+  FixedLatency fixed_latency_;
   Statistics* statistics_;
   LineShape last_;   // of the cache next to the DRAM
   AddressMap map_;   // where a line of it lies in the DRAM

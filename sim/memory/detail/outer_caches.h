@@ -51,14 +51,14 @@ class OuterCaches {
 
   // What became of a read: how many parts of it wait for the DRAM, when the others are there, and how far out the
   // farthest of these was found, 0 being the first cache.
-  struct Asked {
+  struct ReadOutcome {
     int pending = 0;
     Cycle ready{};
     std::size_t level = 0;
   };
   // The cache before asks for sectors of one of its lines; `id` is what `arrive` calls it by.
-  Asked read(std::int64_t line, std::uint32_t sectors, int id, Cycle at, Statistics& statistics,
-             std::vector<ToDram>& out) {
+  ReadOutcome read(std::int64_t line, std::uint32_t sectors, int id, Cycle at, Statistics& statistics,
+                   std::vector<ToDram>& out) {
     return read_at(0, line, sectors, id, at, statistics, out);
   }
   // The cache before writes sectors back.
@@ -117,8 +117,8 @@ class OuterCaches {
   };
 
   static Found look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelStatistics& t);
-  Asked read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at, Statistics& statistics,
-                std::vector<ToDram>& out);
+  ReadOutcome read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at,
+                      Statistics& statistics, std::vector<ToDram>& out);
   void write_at(std::size_t level, std::int64_t line, std::uint32_t sectors, Cycle at, Statistics& statistics,
                 std::vector<ToDram>& out);
   void write_back(std::size_t level, std::int64_t slice, const SectorCache::Victim& v, Cycle at, Statistics& statistics,

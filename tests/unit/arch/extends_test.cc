@@ -97,7 +97,7 @@ TEST_F(Extends, BandsAreInheritedWithTheCalibrationTheyAreOf) {
 TEST_F(Extends, BandsHoldForTheChipThatTheyWereMeasuredOn) {
   const auto hold = [&](const std::string& more) {
     const ArchSpec chip = chip_of(write("over.yaml", "extends: v100\nname: over\n" + more));
-    EXPECT_FALSE(chip.error_bands.empty()) << "--bands anyway shows them";
+    EXPECT_FALSE(chip.error_bands.empty()) << "--error-bands extrapolated shows them";
     return chip.error_bands_hold;
   };
   EXPECT_TRUE(chip_of("v100").error_bands_hold);

@@ -75,7 +75,7 @@ void expect_near(const expr::Values& got, const Case& c) {
 // Runs all formulas; they are compiled together.
 void check(const std::vector<Case>& cases) {
   HostCompiler host(tests::chip("v100"));
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   for (const Case& c : cases) host.add(elementwise(c.formula, static_cast<std::int64_t>(c.x.size())));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const HostResult r = host.run(static_cast<int>(i), {HostBuild::kValues, 1, {0.25}, {cases[i].x, cases[i].y, {}}});
@@ -153,7 +153,7 @@ expr::Values many_floats() {
 
 TEST(Arithmetic, EightBitFloatsAreRoundedAndReadAsTheirTableSays) {
   HostCompiler host(tests::chip("v100"));
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   const expr::Values x = many_floats();
   const std::vector<expr::Node> same = {tests::operand(0)};
   std::string codes;
@@ -213,7 +213,7 @@ TEST(Arithmetic, DoublesAreRoundedOnce) {
 // that are added are not rounded before.
 TEST(Arithmetic, BodiesOfF64AreThoseOfTheInterpreterBitByBit) {
   HostCompiler host(tests::chip("v100"));
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   constexpr int kBodies = 24, kElements = 64;
   std::mt19937 random(5);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

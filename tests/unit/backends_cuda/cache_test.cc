@@ -63,7 +63,7 @@ TEST_F(Cache, LeavesFilesOfOthersAlone) {
 
 TEST_F(Cache, ABuildThatFinishesDropsWhatIsTooMuch) {
   HostCompiler host(tests::chip("v100"), folder_.path());
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   fs::resize_file(recent_, kMaxKeptBytes);
   host.add(tests::matmul({}));
   ASSERT_EQ(host.compile(HostBuild::kCounting, 2), std::nullopt);

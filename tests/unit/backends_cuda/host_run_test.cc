@@ -19,7 +19,7 @@ namespace {
 class HostRuns : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
+    if (const auto why = host_.why_unsupported()) GTEST_SKIP() << *why;
     for (const tests::Sample& s : samples_) ids_.push_back(host_.add(s.module));
   }
 
@@ -123,10 +123,10 @@ TEST(HostCompiler, SaysWhichCompilerIsMissing) {
 
 TEST(HostCompiler, SaysWhereItsRuntimeIsMissing) {
   const HostCompiler here(tests::chip("v100"));
-  if (const auto why = here.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = here.why_unsupported()) GTEST_SKIP() << *why;
   const arch::ArchSpec chip = tests::chip("v100");
   const tests::EnvironmentVariable home("TILESCOPE_HOME", "/nowhere");
-  EXPECT_EQ(HostCompiler(chip).refusal(),
+  EXPECT_EQ(HostCompiler(chip).why_unsupported(),
             "kernels are compiled together with the sources in /nowhere/backends/cuda/host, and there are none; is "
             "TILESCOPE_HOME right?");
 }

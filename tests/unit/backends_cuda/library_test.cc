@@ -27,8 +27,8 @@ void copy_to(const std::string& file) {
 
 TEST(Library, FindsFunctionsByName) {
   const Library library({"libtilescope_has_none.so.1", kPresent});
-  ASSERT_TRUE(library.ok()) << library.refusal();
-  EXPECT_EQ(library.refusal(), "");
+  ASSERT_TRUE(library.ok()) << library.why_unsupported();
+  EXPECT_EQ(library.why_unsupported(), "");
   double (*function)(double) = nullptr;
   ASSERT_TRUE(library.find("floor", function));
   EXPECT_EQ(function(2.5), 2);
@@ -41,7 +41,7 @@ TEST(Library, SaysInASentenceThatThereIsNone) {
   double (*function)(double) = nullptr;
   EXPECT_FALSE(library.ok());
   EXPECT_EQ(library.path(), "");
-  EXPECT_EQ(library.refusal(),
+  EXPECT_EQ(library.why_unsupported(),
             "libtilescope_a.so.2 and libtilescope_a.so.1 are not in $TILESCOPE_CUDA_PATH, $CUDA_HOME/lib64, "
             "$CUDA_PATH/lib64, the loader's path or /usr/local/cuda/lib64");
   EXPECT_FALSE(library.find("floor", function));
@@ -71,7 +71,7 @@ TEST(Library, WhatCannotBeOpenedEndsTheSearch) {
   std::ofstream(chosen.file(kPresent)) << "no library";
   const Library library({kPresent});
   EXPECT_FALSE(library.ok());
-  EXPECT_THAT(library.refusal(), HasSubstr(chosen.file(kPresent)));
+  EXPECT_THAT(library.why_unsupported(), HasSubstr(chosen.file(kPresent)));
 }
 
 }  // namespace

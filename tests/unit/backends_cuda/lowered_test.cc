@@ -112,7 +112,7 @@ void expect_holds(const std::function<void()>& property) {
 }
 
 TEST(LoweredPrograms, RunAsTheyShould) {
-  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  if (const auto why = HostCompiler(tests::chip("v100")).why_unsupported()) GTEST_SKIP() << *why;
   expect_holds([] {
     arch::ArchSpec chip = tests::chip("v100");
     if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
@@ -122,7 +122,7 @@ TEST(LoweredPrograms, RunAsTheyShould) {
 
 // Warps of 16, 32 and 64 lanes, loads of rows and of single elements, copies of elements.
 TEST(LoweredPrograms, RunAsTheyShouldOnEveryMatrixUnit) {
-  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  if (const auto why = HostCompiler(tests::chip("v100")).why_unsupported()) GTEST_SKIP() << *why;
   expect_holds([] {
     const arch::ArchSpec chip = tests::chip(tests::any_element<std::string>(
         {"v100", "t4", "rtx3090", "a100", "h100_pcie", "mi100", "mi210", "tilescope_two"}));
@@ -132,7 +132,7 @@ TEST(LoweredPrograms, RunAsTheyShouldOnEveryMatrixUnit) {
 }
 
 TEST(LoweredPrograms, RunAsTheyShouldOnMadeUpMatrixUnits) {
-  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  if (const auto why = HostCompiler(tests::chip("v100")).why_unsupported()) GTEST_SKIP() << *why;
   expect_holds([] {
     const arch::ArchSpec chip = tests::any_matrix_chip(tests::chip("tilescope_two"));
     RC_LOG() << tests::words_of(chip.compute.back()) << '\n';
@@ -142,7 +142,7 @@ TEST(LoweredPrograms, RunAsTheyShouldOnMadeUpMatrixUnits) {
 
 TEST(LoweredPrograms, RunAsTheyShouldInBoxes) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
-  if (const auto why = HostCompiler(chip).refusal()) GTEST_SKIP() << *why;
+  if (const auto why = HostCompiler(chip).why_unsupported()) GTEST_SKIP() << *why;
   expect_holds(
       [&] { check_programs_of(chip, [&] { return tests::any_matrix_program(chip, tests::Factors::kByTma); }); });
 }

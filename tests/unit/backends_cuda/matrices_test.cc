@@ -110,7 +110,7 @@ class OfAmd : public EachChip {};
 
 TEST_P(EachChip, MultipliesOnTheCpuAsPlainLoopsDo) {
   cuda::HostCompiler host(chip_);
-  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   ASSERT_FALSE(instructions_.empty());
   for (const lower::MatrixInstruction& i : instructions_) host.add(two_products(i));
   std::mt19937 random(3);
@@ -159,7 +159,7 @@ std::vector<lower::Module> programs_of(const lower::MatrixInstruction& i, const 
 TEST_P(OfNvidia, IsTakenByNvrtc) {
   const cuda::TemporaryFolder folder;
   const cuda::DeviceCompiler compiler(folder.path());
-  if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
+  if (!compiler.why_unsupported().empty()) GTEST_SKIP() << compiler.why_unsupported();
   const std::string target = target_of(chip_, compiler);
   const cuda::DeviceCode code = compiler.compile(text_of(instructions_, Dialect::kCuda), target);
   ASSERT_TRUE(code.ok()) << code.error;

@@ -29,7 +29,7 @@ using testing::StartsWith;
 class Nvrtc : public testing::Test {
  protected:
   void SetUp() override {
-    if (!compiler_.refusal().empty()) GTEST_SKIP() << compiler_.refusal();
+    if (!compiler_.why_unsupported().empty()) GTEST_SKIP() << compiler_.why_unsupported();
   }
 
   std::size_t kept() const {
@@ -193,12 +193,12 @@ TEST(NvrtcAbsent, IsOneSentence) {
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", folder.path());
   ASSERT_TRUE(cuda::write_file(folder.file("libnvrtc.so.13"), "no library"));
   const DeviceCompiler broken(folder.path());
-  EXPECT_THAT(broken.refusal(), AllOf(StartsWith("NVRTC, which compiles kernels for a GPU, is absent: "),
-                                      HasSubstr(folder.file("libnvrtc.so.13"))));
-  EXPECT_EQ(broken.compile("", "sm_80").error, broken.refusal());
+  EXPECT_THAT(broken.why_unsupported(), AllOf(StartsWith("NVRTC, which compiles kernels for a GPU, is absent: "),
+                                              HasSubstr(folder.file("libnvrtc.so.13"))));
+  EXPECT_EQ(broken.compile("", "sm_80").error, broken.why_unsupported());
   std::filesystem::copy_file(cuda::Library({"libm.so.6"}).path(), folder.file("libnvrtc.so.13"),
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(DeviceCompiler(folder.path()).refusal(),
+  EXPECT_EQ(DeviceCompiler(folder.path()).why_unsupported(),
             folder.file("libnvrtc.so.13") + " is too old to compile kernels: it has no nvrtcVersion");
 }
 

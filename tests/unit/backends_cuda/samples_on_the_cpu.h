@@ -15,7 +15,7 @@ class SamplesOnTheCpu : public testing::Test {
   explicit SamplesOnTheCpu(const char* chip) : host_(tests::chip(chip)) {}
 
   void SetUp() override {
-    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
+    if (const auto why = host_.why_unsupported()) GTEST_SKIP() << *why;
   }
 
   cuda::HostResult run(const Sample& s, cuda::HostBuild build, std::uint64_t seed) {

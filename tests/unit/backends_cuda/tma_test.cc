@@ -276,7 +276,7 @@ std::string large_product(const std::string& op, const std::string& dtype, int d
 
 // Products that run by themselves stay so: the assembler says where it has to put them one after the other.
 TEST(BoxesForTheGpu, AreCompiledWithoutSpillsOrWarnings) {
-  if (const std::string why = DeviceCompiler().refusal(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = DeviceCompiler().why_unsupported(); !why.empty()) GTEST_SKIP() << why;
   const Library nvrtc({DeviceCompiler().path()});
   const arch::ArchSpec h100 = tests::chip("h100_pcie");
   for (const auto& [op, dtype, deep] :

@@ -13,13 +13,13 @@ namespace {
 
 struct Searched {
   long allocations = 0;
-  SearchEffort effort;
+  SearchStatistics statistics;
 };
 
 Searched searched(const expr::Expression& e, const arch::ArchSpec& chip, CandidatePools& pools) {
   Searched s;
   const long before = tests::allocations;
-  roller(e, chip, 10, {}, &pools, &s.effort);
+  roller(e, chip, 10, {}, &pools, &s.statistics);
   s.allocations = tests::allocations - before;
   return s;
 }
@@ -33,9 +33,9 @@ TEST(Allocations, OfAConstructionAreFewerThanTheProgramsThatItJudges) {
       const arch::ArchSpec chip = tests::chip(name);
       CandidatePools pools(0);
       const Searched first = searched(*e, chip, pools), again = searched(*e, chip, pools);
-      EXPECT_GT(first.effort.programs, 500U);
-      EXPECT_EQ(again.effort.programs, first.effort.programs);
-      const auto programs = static_cast<long>(first.effort.programs);
+      EXPECT_GT(first.statistics.programs, 500U);
+      EXPECT_EQ(again.statistics.programs, first.statistics.programs);
+      const auto programs = static_cast<long>(first.statistics.programs);
       EXPECT_LT(first.allocations, programs) << e->stages.front().text << " on " << name;
       EXPECT_LT(again.allocations, programs / 2) << "where every program is known";
     }

@@ -69,7 +69,7 @@ TEST(BspFit, SaysWhatIsWrongAndWhatWouldDo) {
   s.grid = {64, 64, 1};
   s.block = {1, 1, 64};
   s.core_order = s.loop_order = {0, 1, 2};
-  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kRotate, 1, 5, 2}};
+  s.dataflow = {{tile::Dataflow::kStationary, 1, 1, -1}, {tile::Dataflow::kShift, 1, 5, 2}};
   s.instruction = "fma.f32";
   EXPECT_FALSE(tile::check_schedule(s, a, diags));
   EXPECT_THAT(diags.sentences(),

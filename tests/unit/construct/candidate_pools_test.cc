@@ -14,8 +14,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "construct/aligned_programs.h"
+#include "construct/detail/batched_times.h"
 #include "construct/detail/candidate_pool.h"
-#include "construct/detail/expected_chips.h"
 #include "construct/roller.h"
 #include "construct/search_space.h"
 #include "tests/support/random_chip.h"
@@ -53,11 +53,11 @@ RC_GTEST_PROP(Pool, OfExpectedChipsChangesNoResult, ()) {
   const expr::Expression e = tests::any_operator(96);
   std::deque<arch::ArchSpec> chips;
   std::vector<const arch::ArchSpec*> expected;
-  const arch::ArchSpec neutral = with_neutral_rates(tests::chip(name));
+  const arch::ArchSpec neutral = geometry_key(tests::chip(name));
   for (const char* cores : {"7", "60"})
     expected.push_back(&chips.emplace_back(tests::chip(name, {{"core.count", cores}})));
   for (int chip = 0; chip < 3; ++chip)
-    if (const arch::ArchSpec& a = chips.emplace_back(tests::any_neighbour(name)); with_neutral_rates(a) == neutral)
+    if (const arch::ArchSpec& a = chips.emplace_back(tests::any_neighbour(name)); geometry_key(a) == neutral)
       expected.push_back(&a);
   CandidatePools pools(kPlenty);
   pools.expect(expected);
@@ -119,22 +119,22 @@ RC_GTEST_PROP(Bounds, DependOnNoNumberThatIsKept, ()) {
 TEST(Bounds, ProveAGap) {
   const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=32,n=32,k=16");
-  SearchEffort effort;
-  const std::vector<Ranked> found = roller(e, chip.spec, 1, {}, nullptr, &effort);
-  ASSERT_TRUE(effort.ends);
-  EXPECT_EQ(effort.ends->best_us, found.front().time.v);
-  EXPECT_LE(effort.programs, effort.counted + effort.reused);
+  SearchStatistics statistics;
+  const std::vector<Ranked> found = roller(e, chip.spec, 1, {}, nullptr, &statistics);
+  ASSERT_TRUE(statistics.ends);
+  EXPECT_EQ(statistics.ends->best_us, found.front().time.v);
+  EXPECT_LE(statistics.programs, statistics.cache_misses + statistics.cache_hits);
   const AlignedPrograms all = aligned_programs(SearchSpace(e, chip.spec), 100'000);
   ASSERT_GT(all.programs.size(), 100U);
   for (const tile::StageProgram& p : all.programs)
-    EXPECT_GE(chip.cost_model()(tile::program_of(chip.spec.name, p)).v * (1 + 1e-9), effort.ends->least_us);
+    EXPECT_GE(chip.cost_model()(tile::program_of(chip.spec.name, p)).v * (1 + 1e-9), statistics.ends->least_us);
 }
 
 TEST(Bounds, SayNothingWhereNothingIsFound) {
   const arch::ArchSpec chip = tests::chip("v100", {{"memory.dram.capacity", "1 MiB"}});
-  SearchEffort effort;
-  EXPECT_TRUE(roller(tests::expression("O[i] = I[i]", "i=16777216"), chip, 1, {}, nullptr, &effort).empty());
-  EXPECT_FALSE(effort.ends);
+  SearchStatistics statistics;
+  EXPECT_TRUE(roller(tests::expression("O[i] = I[i]", "i=16777216"), chip, 1, {}, nullptr, &statistics).empty());
+  EXPECT_FALSE(statistics.ends);
 }
 
 // Chips that differ in rates, capacities and numbers of cores share a pool; those with other banks do not. Each
@@ -165,7 +165,7 @@ TEST(Pool, IsOfChipsOfOneGeometry) {
 // The neutral chip has the counts of the chip.
 TEST(Pool, NeutralRatesLeaveTheGeometry) {
   for (const char* name : kChips)
-    EXPECT_TRUE(model::make_geometry(with_neutral_rates(tests::chip(name))) == model::make_geometry(tests::chip(name)))
+    EXPECT_TRUE(model::make_geometry(geometry_key(tests::chip(name))) == model::make_geometry(tests::chip(name)))
         << name;
 }
 

@@ -18,7 +18,7 @@
 #include "construct/candidate_pools.h"
 #include "construct/detail/candidate_pool.h"
 #include "construct/roller.h"
-#include "construct/search_effort.h"
+#include "construct/search_statistics.h"
 #include "model/simt/registers.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/construct/construct_on.h"

@@ -4,10 +4,13 @@
 #include "construct/detail/ranking_trees.h"
 
 #include <random>
+#include <stdexcept>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "construct/search.h"
 
 namespace tilescope::construct {
 namespace {
@@ -30,7 +33,14 @@ Examples examples(std::uint64_t seed, int count) {
   return out;
 }
 
-TEST(RankingTrees, OrderWhatTheyHaveNotSeen) {
+class RankingTreesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_no_annealing().empty()) GTEST_SKIP() << why_no_annealing();
+  }
+};
+
+TEST_F(RankingTreesTest, OrderWhatTheyHaveNotSeen) {
   const Examples known = examples(1, 200), asked = examples(2, 200);
   RankingTrees trees;
   trees.fit(known.features, known.scores);
@@ -45,7 +55,7 @@ TEST(RankingTrees, OrderWhatTheyHaveNotSeen) {
   EXPECT_GT(right, 0.9 * pairs);
 }
 
-TEST(RankingTrees, LearnTheSameFromTheSame) {
+TEST_F(RankingTreesTest, LearnTheSameFromTheSame) {
   const Examples known = examples(1, 100), asked = examples(2, 50);
   RankingTrees one, other;
   one.fit(known.features, known.scores);
@@ -53,7 +63,7 @@ TEST(RankingTrees, LearnTheSameFromTheSame) {
   EXPECT_EQ(one.predict(asked.features), other.predict(asked.features));
 }
 
-TEST(RankingTrees, TakeScoresThatAreAllAlike) {
+TEST_F(RankingTreesTest, TakeScoresThatAreAllAlike) {
   Examples known = examples(1, 70);
   known.scores.assign(known.scores.size(), 0);
   RankingTrees trees;
@@ -62,8 +72,13 @@ TEST(RankingTrees, TakeScoresThatAreAllAlike) {
   EXPECT_TRUE(trees.predict({}).empty());
 }
 
-TEST(RankingTrees, PredictNothingBeforeTheyLearn) {
+TEST_F(RankingTreesTest, PredictNothingBeforeTheyLearn) {
   EXPECT_THROW(RankingTrees().predict(examples(1, 1).features), base::InternalError);
+}
+
+TEST(NoRankingTrees, NameThePackage) {
+  if (why_no_annealing().empty()) GTEST_SKIP() << "this build has trees";
+  EXPECT_THAT([] { RankingTrees(); }, testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("libxgboost-dev")));
 }
 
 }  // namespace

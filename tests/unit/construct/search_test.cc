@@ -41,6 +41,10 @@ class Searches : public testing::TestWithParam<Named> {
     });
   }
 
+  void SetUp() override {
+    if (GetParam().run == anneal_search && !why_no_annealing().empty()) GTEST_SKIP() << why_no_annealing();
+  }
+
   std::string text_of(const tile::StageProgram& p) const {
     return base::to_json(tile::to_document(tile::program_of("v100", p), chip_.spec));
   }

@@ -36,14 +36,14 @@ std::string in_words(const tile::BspStage& s) {
   for (const std::int64_t g : s.grid) out += fmt::format(" {}", g);
   out += " block";
   for (const std::int64_t b : s.block) out += fmt::format(" {}", b);
-  for (const tile::OperandMove& m : s.moves)
-    out += fmt::format(" move {} buffers {} ring {} axis {}", static_cast<int>(m.move), m.buffers, m.ring, m.axis);
+  for (const tile::OperandDataflow& m : s.dataflow)
+    out += fmt::format(" move {} buffers {} ring {} axis {}", static_cast<int>(m.how), m.buffers, m.ring, m.axis);
   return out + (s.folded ? " folded" : "");
 }
 
-lower::bsp::Program lowered(tile::RProgram p, const arch::ArchSpec& a, bool placed) {
+lower::bsp::Program lowered(tile::RProgram p, const arch::ArchSpec& a, bool prearranged) {
   base::Diagnostics diags;
-  std::get<std::vector<tile::BspStage>>(p.nodes).front().placed = placed;
+  std::get<std::vector<tile::BspStage>>(p.nodes).front().prearranged = prearranged;
   auto program = lower::bsp::lower(p.bsp(), a, diags);
   tests::require_no_errors(diags);
   return *program;
@@ -188,7 +188,7 @@ class Planted : public testing::Test {
     s.grid = {4, 2, 1};
     s.block = {2, 4, 2};
     s.core_order = s.loop_order = {0, 1, 2};
-    s.moves = {{tile::Move::kFetch, 1, 1, -1}, {tile::Move::kRotate, 1, 4, 2}};
+    s.dataflow = {{tile::Dataflow::kFetch, 1, 1, -1}, {tile::Dataflow::kShift, 1, 4, 2}};
     s.instruction = "fma.f32";
     rprogram_ = tile::program_of(chip_.name, s);
     program_ = lowered(rprogram_, chip_, false);

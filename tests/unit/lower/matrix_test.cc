@@ -299,13 +299,13 @@ TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   base::Diagnostics diags;
   arch::ArchSpec chip = a100();
   for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};
-  const auto taken = taken_by(p, chip, diags);
+  const auto taken = retargeted_to(p, chip, diags);
   ASSERT_TRUE(taken) << diags.errors().front().text;
   EXPECT_EQ(taken->matrix()->spec->latency.n, p.matrix()->spec->latency.n + 1);
 
   const auto refused = [&](const arch::ArchSpec& there) {
     base::Diagnostics of_it;
-    EXPECT_FALSE(taken_by(p, there, of_it).has_value());
+    EXPECT_FALSE(retargeted_to(p, there, of_it).has_value());
     return of_it.ok() ? "" : of_it.errors().front().text;
   };
   arch::ArchSpec other = a100();

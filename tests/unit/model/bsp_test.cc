@@ -61,7 +61,7 @@ tile::BspStage held(const expr::Expression& e, const tile::Extents& grid) {
     s.core_order.push_back(static_cast<int>(a));
     s.loop_order.push_back(static_cast<int>(a));
   }
-  s.moves.assign(s.space->inputs.size(), {tile::Move::kHold, 1, 1, -1});
+  s.dataflow.assign(s.space->inputs.size(), {tile::Dataflow::kStationary, 1, 1, -1});
   s.instruction = "amp.f16";
   return s;
 }
@@ -72,15 +72,15 @@ TEST(BspExchange, ARingPassesAllSlicesButOne) {
   const expr::Expression e =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, base::Dtype::kF16);
   tile::BspStage s = held(e, {8, 8, 1});
-  s.moves[1] = {tile::Move::kRotate, 1, 8, 2};
+  s.dataflow[1] = {tile::Dataflow::kShift, 1, 8, 2};
   s.block[2] = 64;
   const double bytes_a = 64 * 512 * 2, bytes_b = 512 * 64 * 2;
   const Estimate arranged = estimate({&s, 1}, a);
-  s.placed = true;
-  const Estimate placed = estimate({&s, 1}, a);
-  EXPECT_DOUBLE_EQ(placed.levels[0].bytes, 64 * (bytes_b * 7 / 8));
+  s.prearranged = true;
+  const Estimate prearranged = estimate({&s, 1}, a);
+  EXPECT_DOUBLE_EQ(prearranged.levels[0].bytes, 64 * (bytes_b * 7 / 8));
   EXPECT_DOUBLE_EQ(arranged.levels[0].bytes, 64 * (bytes_b * 7 / 8 + bytes_b / 8 + bytes_a));
-  EXPECT_EQ(placed.term_us(kArrange), 0);
+  EXPECT_EQ(prearranged.term_us(kArrange), 0);
   EXPECT_GT(arranged.term_us(kArrange), 0);
 }
 
@@ -89,7 +89,7 @@ TEST(BspModel, MoreIsNeverSlower) {
   const expr::Expression e =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, base::Dtype::kF16);
   tile::BspStage s = held(e, {8, 8, 2});
-  s.moves[0] = {tile::Move::kFetch, 2, 1, -1};
+  s.dataflow[0] = {tile::Dataflow::kFetch, 2, 1, -1};
   s.block[2] = 64;
   const double plain = estimate({&s, 1}, tests::chip("ipu_gc200")).total_us;
   for (const auto& [path, value] : {std::pair{"link.width", "8 B"},
@@ -134,9 +134,9 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
 RC_GTEST_PROP(BspBound, IsNeverAboveATime, ()) {
   const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
   tile::BspStage s = tests::any_bsp_stage(tests::any_operator(60), a);
-  s.placed = tests::any_of_range(0, 1) == 1;
+  s.prearranged = tests::any_of_range(0, 1) == 1;
   tile::BspStage any_of_grid = s;
-  any_of_grid.moves.assign(s.moves.size(), {tile::Move::kHold, 1, 1, -1});
+  any_of_grid.dataflow.assign(s.dataflow.size(), {tile::Dataflow::kStationary, 1, 1, -1});
   for (std::size_t x = 0; x < s.grid.size(); ++x) any_of_grid.block[x] = s.part(x);
   const double us = total_us(s, a, Links::kClosedForm);
   RC_LOG() << a.name << " " << s.space->stage().text << " " << tile::in_words(s) << " " << us << " us";
@@ -153,7 +153,7 @@ TEST(BspExchange, GathersInOneSliceOfEveryCore) {
   tile::BspStage s =
       held(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=16,k=64", {}, base::Dtype::kF16), {8, 1, 1});
   s.instruction = "amp.f16";
-  s.moves[1] = {tile::Move::kHold, 1, 8, 2};
+  s.dataflow[1] = {tile::Dataflow::kStationary, 1, 8, 2};
   const double way = 190, cycle_us = 1e6 / 1.33e9;
   // A's row lies at home; that B's slice does too the model does not know.
   const double brought = 64 + way;
@@ -170,7 +170,7 @@ TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
   const expr::Expression e = tests::expression("C[m] +=! A[m,k]", "m=2,k=2048", {}, base::Dtype::kBf16);
   tile::BspStage s = held(e, {1, 1});
   s.instruction = "fma.f32";
-  s.homes_in_cores = true;
+  s.tensors_in_cores = true;
   EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
 }
 
@@ -196,7 +196,7 @@ TEST(BspExchange, SharesOfSumsGoToThoseWhoAddThem) {
                                                  {}, base::Dtype::kF32);
     tile::BspStage s = held(e, {1, cores});
     s.instruction = "fma.f32";
-    s.homes_in_cores = true;
+    s.tensors_in_cores = true;
     const double packet = (static_cast<double>(share) * 4 + 32) / 32;
     // The middle one of three gets one from each side, the outer ones two over one link.
     const double exchange = 2 * 5 + 9 * static_cast<double>(cores - 1) + static_cast<double>(cores - 1) * packet;

@@ -127,7 +127,7 @@ TEST(Registers, WithoutAReductionAreTheOperands) {
 }
 
 TEST(Registers, AreAskedForAsFarAsNoBlockIsLost) {
-  const tile::StageProgram p = held_to_registers(matmul(16), machine("v100"));
+  const tile::StageProgram p = with_max_registers(matmul(16), machine("v100"));
   const Occupancy o = occupancy_of(p, machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 96) << "92 in eights";
   EXPECT_EQ(o.blocks_per_core, 5) << "65536 / (128 * 96)";

@@ -268,7 +268,7 @@ TEST(BehindCores, MistakesAreNamed) {
   GTEST_SKIP() << "AddressSanitizer does not know the stacks of SystemC's threads, which an exception leaves";
 #endif
   using Way = Ideal::Way;
-  const auto refusal = [](Protocol protocol, Way way, int lookahead) -> std::string {
+  const auto why_unsupported = [](Protocol protocol, Way way, int lookahead) -> std::string {
     try {
       const sim::SimulationContext context;
       Gpu gpu("gpu", ideal_chip(100), copies(1), behind_cores(protocol, {}, sc_time(lookahead, SC_NS)));
@@ -281,17 +281,18 @@ TEST(BehindCores, MistakesAreNamed) {
     return "is not refused";
   };
   for (const Protocol p : {Protocol::kLoose, Protocol::kBatch}) {
-    EXPECT_THAT(refusal(p, Way::kNever, 0),
+    EXPECT_THAT(why_unsupported(p, Way::kNever, 0),
                 AllOf(HasSubstr("gpu.memory: the request of address "), HasSubstr("is not answered within")));
-    EXPECT_THAT(refusal(p, Way::kRefuses, 0),
+    EXPECT_THAT(why_unsupported(p, Way::kRefuses, 0),
                 HasSubstr("gpu.memory: the memory answers TLM_ADDRESS_ERROR_RESPONSE to "));
   }
-  EXPECT_THAT(refusal(Protocol::kApproximate, Way::kTwice, 0), HasSubstr("gpu.memory: answers request 0 twice"));
-  EXPECT_THAT(refusal(Protocol::kBatch, Way::kTwice, 0), HasSubstr("gpu.memory: answers request 0 twice"));
-  EXPECT_THAT(refusal(Protocol::kBatch, Way::kBatch, 5000),
+  EXPECT_THAT(why_unsupported(Protocol::kApproximate, Way::kTwice, 0),
+              HasSubstr("gpu.memory: answers request 0 twice"));
+  EXPECT_THAT(why_unsupported(Protocol::kBatch, Way::kTwice, 0), HasSubstr("gpu.memory: answers request 0 twice"));
+  EXPECT_THAT(why_unsupported(Protocol::kBatch, Way::kBatch, 5000),
               AllOf(HasSubstr("gpu.memory: answers in the past: request 0, which arrived at clock "),
                     HasSubstr("GpuOptions::lookahead")));
-  EXPECT_EQ(refusal(Protocol::kBatch, Way::kBatch, 100), "is not refused");
+  EXPECT_EQ(why_unsupported(Protocol::kBatch, Way::kBatch, 100), "is not refused");
 }
 
 TEST(BehindCores, NamesItsSocketWhereThatIsUnbound) {

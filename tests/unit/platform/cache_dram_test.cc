@@ -135,7 +135,7 @@ TEST(CacheDram, MistakesAreNamed) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer does not know the stacks of SystemC's threads, which an exception leaves";
 #endif
-  const auto refusal = [](Way way, Protocol protocol) -> std::string {
+  const auto why_unsupported = [](Way way, Protocol protocol) -> std::string {
     try {
       const sim::SimulationContext context;
       CacheTarget caches("caches", "k80", kOneGhz, protocol);
@@ -150,11 +150,12 @@ TEST(CacheDram, MistakesAreNamed) {
     return "is not refused";
   };
   for (const Protocol p : {Protocol::kLoose, Protocol::kBatch}) {
-    EXPECT_THAT(refusal(Way::kNever, p),
+    EXPECT_THAT(why_unsupported(Way::kNever, p),
                 AllOf(HasSubstr("caches.dram: the request of address 0x0"), HasSubstr("is not answered within")));
-    EXPECT_THAT(refusal(Way::kRefuses, p), HasSubstr("caches.dram: the memory answers TLM_ADDRESS_ERROR_RESPONSE to "));
+    EXPECT_THAT(why_unsupported(Way::kRefuses, p),
+                HasSubstr("caches.dram: the memory answers TLM_ADDRESS_ERROR_RESPONSE to "));
   }
-  EXPECT_THAT(refusal(Way::kTwice, Protocol::kBatch), HasSubstr("caches.dram: answers request 0 twice"));
+  EXPECT_THAT(why_unsupported(Way::kTwice, Protocol::kBatch), HasSubstr("caches.dram: answers request 0 twice"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string plugin(const std::string& kind) { return std::string(TILESCOPE_DRAM_
 arch::ArchSpec v100_with(const std::string& library) { return chip("v100", {{"memory.dram.model", library}}); }
 
 // What a simulation of a few loads is refused with.
-std::string refusal(const arch::ArchSpec& a) {
+std::string why_unsupported(const arch::ArchSpec& a) {
   try {
     simulate(chase(4, 1 << 16, 1), a, {.mode = Mode::kFull});
   } catch (const SimError& e) {
@@ -66,18 +66,18 @@ TEST(DramPlugin, IsFoundBesideTheFileThatNamesIt) {
   std::ofstream(file) << "extends: v100\nname: mine\nmemory:\n  dram:\n    model: ./fixed.so\n";
   EXPECT_GT(cycles(chip(file), 4), 0);
   std::ofstream(file) << "extends: v100\nname: mine\nmemory:\n  dram:\n    model: other.so\n";
-  EXPECT_THAT(refusal(chip(file)), HasSubstr(file + ":5:12: memory.dram.model: cannot be loaded: "));
+  EXPECT_THAT(why_unsupported(chip(file)), HasSubstr(file + ":5:12: memory.dram.model: cannot be loaded: "));
 }
 
 TEST(DramPlugin, MistakesAreNamedAtTheKey) {
   const auto says = [](const std::string& library, const std::string& what) {
-    EXPECT_THAT(refusal(v100_with(library)), HasSubstr("memory.dram.model: " + what)) << library;
+    EXPECT_THAT(why_unsupported(v100_with(library)), HasSubstr("memory.dram.model: " + what)) << library;
   };
   says(source_path("README.md").string(), "cannot be loaded: ");
   says(plugin("incomplete"), "'" + plugin("incomplete") + "' lacks the symbol tilescope_dram_destroy");
   says(plugin("old"), "'" + plugin("old") + "' is of version 2 of the interface; expected 1");
   says(plugin("none"), "'" + plugin("none") + "' makes no memory: v100 has 64 channels, which are too many");
-  EXPECT_THAT(refusal(v100_with(plugin("none"))), testing::EndsWith("too many")) << "though it ends its line";
+  EXPECT_THAT(why_unsupported(v100_with(plugin("none"))), testing::EndsWith("too many")) << "though it ends its line";
   says(plugin("silent"), "the request of address 0x0, which arrived at clock ");
   says(plugin("past"), "answers in the past: request 0, which arrived at clock ");
   says(plugin("early"), "answers in the past: request 0, which arrived at clock ");

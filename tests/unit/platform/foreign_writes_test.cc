@@ -10,7 +10,7 @@
 
 #include "sim/gpu/detail/machine.h"
 #include "sim/memory/detail/device_memory.h"
-#include "sim/memory/foreign_dram.h"
+#include "sim/memory/external_dram.h"
 #include "tests/support/build.h"
 
 namespace tilescope::sim {
@@ -125,8 +125,8 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
   m.tlb.reset();
   Bursts seen;
   m.dram_model = [&] {
-    return std::make_unique<ForeignDram>(std::make_unique<Recorder>(seen, m.burst_bytes), "a memory", m.burst_bytes,
-                                         m.map.channels, 1);
+    return std::make_unique<ExternalDram>(std::make_unique<Recorder>(seen, m.burst_bytes), "a memory", m.burst_bytes,
+                                          m.map.channels, 1);
   };
   Statistics statistics;
   DeviceMemory memory(m, statistics);

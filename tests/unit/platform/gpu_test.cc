@@ -125,7 +125,7 @@ TEST(Gpu, MistakesOfAMemoryAreNamed) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer does not know the stacks of SystemC's threads, which an exception leaves";
 #endif
-  const auto refusal = [](Protocol p, Ideal::Way way) -> std::string {
+  const auto why_unsupported = [](Protocol p, Ideal::Way way) -> std::string {
     try {
       with(p, way, 100);
     } catch (const std::runtime_error& e) {
@@ -133,11 +133,11 @@ TEST(Gpu, MistakesOfAMemoryAreNamed) {
     }
     return "is not refused";
   };
-  EXPECT_THAT(refusal(Protocol::kLoose, Ideal::Way::kNever),
+  EXPECT_THAT(why_unsupported(Protocol::kLoose, Ideal::Way::kNever),
               testing::AllOf(HasSubstr("gpu.memory: the request of address "), HasSubstr("is not answered within")));
-  EXPECT_THAT(refusal(Protocol::kLoose, Ideal::Way::kRefuses),
+  EXPECT_THAT(why_unsupported(Protocol::kLoose, Ideal::Way::kRefuses),
               HasSubstr("gpu.memory: the memory answers TLM_ADDRESS_ERROR_RESPONSE to address "));
-  EXPECT_THAT(refusal(Protocol::kBatch, Ideal::Way::kRefuses), HasSubstr("gpu.memory: the memory answers"));
+  EXPECT_THAT(why_unsupported(Protocol::kBatch, Ideal::Way::kRefuses), HasSubstr("gpu.memory: the memory answers"));
 }
 
 TEST(Gpu, NamesItsSocketWhereThatIsUnbound) {

@@ -13,7 +13,7 @@ namespace {
 using namespace tests;
 
 struct Counted {
-  IssuedBeside kernel, loop;
+  OverheadInstructions kernel, loop;
 };
 
 Counted counted(const lower::Module& m, const AddressCode::Target& target = {}) {
@@ -25,7 +25,7 @@ Counted counted(const lower::Module& m, const AddressCode::Target& target = {}) 
   return out;
 }
 
-void expect(const IssuedBeside& issued, double integer, double predicate, double control) {
+void expect(const OverheadInstructions& issued, double integer, double predicate, double control) {
   EXPECT_EQ(issued.integer, integer);
   EXPECT_EQ(issued.predicate, predicate);
   EXPECT_EQ(issued.control, control);

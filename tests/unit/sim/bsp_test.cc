@@ -32,7 +32,7 @@ TEST(BspArithmetic, OfOneCoreIsThatOfPoplibsWithinTenPercent) {
     s.grid = {1, 1, 1};
     s.block = {b.m, b.n, b.k};
     s.core_order = s.loop_order = {0, 1, 2};
-    s.moves.assign(2, {tile::Move::kHold, 1, 1, -1});
+    s.dataflow.assign(2, {tile::Dataflow::kStationary, 1, 1, -1});
     s.instruction = "amp.f16";
     base::Diagnostics diags;
     const auto p = lower::bsp::lower({&s, 1}, a, diags);
@@ -223,17 +223,17 @@ TEST(BspSimulation, CountedExchangesAreNearScheduledOnes) {
   a.link->rows = 24, a.link->columns = 20;
   a.core.count = 480;
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=480,n=600,k=96");
-  for (const auto& [grid, moves] : {std::pair{tile::Extents{24, 20, 1}, tile::Move::kFetch},
-                                    {tile::Extents{24, 20, 1}, tile::Move::kHold},
-                                    {tile::Extents{12, 10, 4}, tile::Move::kHold}}) {
+  for (const auto& [grid, moves] : {std::pair{tile::Extents{24, 20, 1}, tile::Dataflow::kFetch},
+                                    {tile::Extents{24, 20, 1}, tile::Dataflow::kStationary},
+                                    {tile::Extents{12, 10, 4}, tile::Dataflow::kStationary}}) {
     tile::BspStage s;
     s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
     s.grid = grid;
     s.core_order = s.loop_order = {0, 1, 2};
-    s.moves.assign(2, {moves, 1, 1, -1});
+    s.dataflow.assign(2, {moves, 1, 1, -1});
     s.instruction = "fma.f32";
     for (std::size_t axis = 0; axis < grid.size(); ++axis) s.block.push_back(s.part(axis));
-    if (moves == tile::Move::kFetch) s.block[2] = 12;
+    if (moves == tile::Dataflow::kFetch) s.block[2] = 12;
     base::Diagnostics diags;
     const auto p = lower::bsp::lower({&s, 1}, a, diags);
     ASSERT_TRUE(p.has_value());

@@ -43,7 +43,7 @@ class KernelCounter {
 
  private:
   double beside(const lower::Loop* l) const {
-    const IssuedBeside b = code_.of(l);
+    const OverheadInstructions b = code_.of(l);
     return b.integer + b.predicate;
   }
   InstructionCounts of(const std::vector<lower::Statement>& body) {

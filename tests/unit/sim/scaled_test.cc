@@ -211,8 +211,8 @@ TEST(Scaled, RefusesItselfWherePartsDisagree) {
   const lower::Module m = std::move(k).take();
   const SimReport sampled = simulated(m, v100(), Mode::kSampled), part = scaled(m, v100(), 8);
   EXPECT_NE(part.scaled->refused.find("% apart; 5 % are accepted"), std::string::npos) << part.scaled->refused;
-  EXPECT_EQ(part.scaled->judge, 16);
-  EXPECT_GT(part.scaled->time.v, part.scaled->judge_time.v);
+  EXPECT_EQ(part.scaled->validation, 16);
+  EXPECT_GT(part.scaled->time.v, part.scaled->validation_time.v);
   EXPECT_EQ(part.cycles, sampled.cycles);
   EXPECT_EQ(part.stalls, sampled.stalls);
 }

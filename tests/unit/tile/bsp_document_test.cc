@@ -27,7 +27,7 @@ RC_GTEST_PROP(BspDocument, ReadsBackWhatItWrote, ()) {
   const BspStage &one = p.bsp().front(), &other = again->bsp().front();
   RC_ASSERT(one.grid == other.grid);
   RC_ASSERT(one.block == other.block);
-  RC_ASSERT(one.moves == other.moves);
+  RC_ASSERT(one.dataflow == other.dataflow);
   RC_ASSERT(one.core_order == other.core_order);
   RC_ASSERT(one.loop_order == other.loop_order);
   RC_ASSERT(one.folded == other.folded);
@@ -45,12 +45,13 @@ std::vector<std::string> mistakes(const std::string& node, const std::string& ch
 constexpr char kProduct[] = R"("expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 64, "n": 64, "k": 64})";
 
 TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
-  EXPECT_THAT(mistakes(std::string("{") + kProduct +
-                           R"(, "grid": {"m": 65, "x": 2}, "moves": {"A": "keep", "B": {"rotate": "q"}, "C": "hold"}})",
-                       "ipu_gc2"),
-              ElementsAre(HasSubstr("lacks the key 'instruction'"), HasSubstr("grid.m: expected"),
-                          HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("moves.A: expected"),
-                          HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
+  EXPECT_THAT(
+      mistakes(std::string("{") + kProduct +
+                   R"(, "grid": {"m": 65, "x": 2}, "dataflow": {"A": "keep", "B": {"shift": "q"}, "C": "stationary"}})",
+               "ipu_gc2"),
+      ElementsAre(HasSubstr("lacks the key 'instruction'"), HasSubstr("grid.m: expected"),
+                  HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("moves.A: expected"),
+                  HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
 }
 
 // Its own dtypes, those of its sums one element at a time, and matrices where it is a product of two tensors.
@@ -74,20 +75,20 @@ TEST(BspDocument, RefusesAnInstructionThatDoesNotComputeTheNode) {
 // What rotates is not gathered, slices of a window overlap, and cores whose blocks differ have nothing to gather.
 TEST(BspDocument, RefusesGathersWithTheirReasons) {
   const auto with = [](const std::string& moves) {
-    return std::string("{") + kProduct + R"(, "grid": {"m": 4, "n": 4}, "instruction": "fma.f32", "moves": )" + moves +
-           "}";
+    return std::string("{") + kProduct + R"(, "grid": {"m": 4, "n": 4}, "instruction": "fma.f32", "dataflow": )" +
+           moves + "}";
   };
-  EXPECT_THAT(mistakes(with(R"({"A": {"rotate": "k", "gather": "k", "ring": 4}})"), "ipu_gc2"),
+  EXPECT_THAT(mistakes(with(R"({"A": {"shift": "k", "gather": "k", "ring": 4}})"), "ipu_gc2"),
               ElementsAre(HasSubstr("moves.A: what rotates is neither fetched nor gathered")));
   EXPECT_THAT(mistakes(with(R"({"A": {"gather": "k", "ring": 3}})"), "ipu_gc2"),
               ElementsAre(HasSubstr("A: a ring of 3 cores does not divide the 4 that share it; 1, 2, 4 would")));
   EXPECT_THAT(mistakes(with(R"({"A": {"gather": "n", "ring": 4}})"), "ipu_gc2"),
               ElementsAre(HasSubstr("A: it is gathered along 'n', which it does not use")));
   EXPECT_THAT(
-      mistakes(with(R"({"A": {"fetch": 1, "gather": "k", "ring": 4}, "B": {"rotate": "k", "ring": 4}})"), "ipu_gc2"),
+      mistakes(with(R"({"A": {"fetch": 1, "gather": "k", "ring": 4}, "B": {"shift": "k", "ring": 4}})"), "ipu_gc2"),
       ElementsAre(HasSubstr("A: cores that share it are at different slices of 'k'")));
   EXPECT_THAT(mistakes(R"({"expr": "O[f,y] +=! I[y+r] * W[f,r]", "sizes": {"f": 4, "y": 16, "r": 3}, "grid": {"f": 4},
-                           "instruction": "fma.f32", "moves": {"I": {"gather": "y", "ring": 4}}})",
+                           "instruction": "fma.f32", "dataflow": {"I": {"gather": "y", "ring": 4}}})",
                        "ipu_gc2"),
               ElementsAre(HasSubstr("I: slices along 'y' overlap, so that none can be gathered")));
 }
@@ -95,10 +96,11 @@ TEST(BspDocument, RefusesGathersWithTheirReasons) {
 // Homes in a DRAM are of chips that have one, and those in cores are kept where a program says so.
 TEST(BspDocument, SaysWhereHomesAre) {
   const auto with = [](const std::string& homes) {
-    return std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32", "homes": ")" + homes + "\"}";
+    return std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32", "tensor_location": ")" +
+           homes + "\"}";
   };
-  EXPECT_THAT(mistakes(with("dram"), "ipu_gc2"), ElementsAre(HasSubstr("homes: ipu_gc2 has no dram")));
-  EXPECT_THAT(mistakes(with("disk"), "wormhole_n150"), ElementsAre(HasSubstr("homes: expected")));
+  EXPECT_THAT(mistakes(with("dram"), "ipu_gc2"), ElementsAre(HasSubstr("tensor_location: ipu_gc2 has no dram")));
+  EXPECT_THAT(mistakes(with("disk"), "wormhole_n150"), ElementsAre(HasSubstr("tensor_location: expected")));
   EXPECT_THAT(mistakes(with("cores"), "ipu_gc2"), ElementsAre());
   const arch::ArchSpec a = tests::chip("wormhole_n150");
   for (const std::string homes : {"cores", "dram"}) {
@@ -107,7 +109,7 @@ TEST(BspDocument, SaysWhereHomesAre) {
         base::read_json(R"({"format": 2, "nodes": [)" + with(homes) + "]}", diags.add_source("p.json"), diags);
     const auto p = read_program(*document, a, diags);
     tests::require_no_errors(diags);
-    EXPECT_EQ(p->bsp().front().homes_in_cores, homes == "cores");
+    EXPECT_EQ(p->bsp().front().tensors_in_cores, homes == "cores");
     EXPECT_EQ(base::to_json(to_document(*p, a)).find("\"homes\"") != std::string::npos, homes == "cores");
   }
 }

@@ -26,7 +26,7 @@ BspStage product(const std::string& sizes = "m=512,n=512,k=512") {
   s.grid = {4, 4, 1};
   for (std::size_t a = 0; a < 3; ++a) s.block.push_back(s.part(a));
   s.core_order = s.loop_order = {0, 1, 2};
-  s.moves = {{Move::kHold, 1, 1, -1}, {Move::kFetch, 1, 1, -1}};
+  s.dataflow = {{Dataflow::kStationary, 1, 1, -1}, {Dataflow::kFetch, 1, 1, -1}};
   s.instruction = "mma.bf16_hifi4";
   return s;
 }
@@ -47,7 +47,7 @@ TEST(BspMemory, HomesInDramTakeNothingOfTheCores) {
     EXPECT_EQ(m.dram[t].offset, static_cast<std::int64_t>(t) * apart) << "each begins with the first channel";
   }
   EXPECT_EQ(m.dram_bytes, 2 * apart + kMatrix);
-  s.homes_in_cores = true;
+  s.tensors_in_cores = true;
   const CoreMemory cores = memory_of({&s, 1}, a);
   EXPECT_TRUE(cores.dram.empty());
   EXPECT_EQ(cores.bytes, m.bytes + kMatrix / 64) << "A's home lies where B's part comes later";
@@ -56,7 +56,7 @@ TEST(BspMemory, HomesInDramTakeNothingOfTheCores) {
 // What is held lies where the program wants it; what it fetches and computes is in the DRAM.
 TEST(BspMemory, PlacedInputsHaveNoHome) {
   BspStage s = product();
-  s.placed = true;
+  s.prearranged = true;
   const CoreMemory m = memory_of({&s, 1}, tests::chip("wormhole_n150"));
   ASSERT_EQ(m.dram.size(), 2U);
   EXPECT_EQ(m.dram[0].tensor, "B");
@@ -74,7 +74,7 @@ TEST(BspMemory, KeepsABlockOfResultsThatAreStored) {
   s.block[2] = 128;
   EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 128 * 128 / 4);
   s.grid = {4, 4, 1};
-  s.homes_in_cores = true;
+  s.tensors_in_cores = true;
   EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 128 * 128);
 }
 

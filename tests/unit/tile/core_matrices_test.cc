@@ -81,12 +81,12 @@ TEST(CoreMatrices, PaddingPutsARowsPiecesIntoOtherBanks) {
 }
 
 TEST(CoreMatrices, OfOtherThanTwoBytesRunAlongTheDepth) {
-  const auto refusal = [](const char* op, base::Dtype dtype) {
+  const auto why_unsupported = [](const char* op, base::Dtype dtype) {
     return core_matrices_refusal(product(op, 64, 64, 32, dtype));
   };
-  EXPECT_EQ(refusal("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32), "");
-  EXPECT_NE(refusal("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32), "");
-  EXPECT_EQ(refusal("C[m,n] +=! A[k,m] * B[k,n]", base::Dtype::kBf16), "");
+  EXPECT_EQ(why_unsupported("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32), "");
+  EXPECT_NE(why_unsupported("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32), "");
+  EXPECT_EQ(why_unsupported("C[m,n] +=! A[k,m] * B[k,n]", base::Dtype::kBf16), "");
 }
 
 TEST(CoreMatrices, FragmentsSideBySideAreOneInstructions) {
@@ -133,17 +133,17 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   const StageProgram right =
       *with_tma_loads(product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16), chip);
-  const auto refusal = [&](auto&& change) {
+  const auto why_unsupported = [&](auto&& change) {
     StageProgram p = right;
     change(p);
     return tma_refusal(p, chip);
   };
-  EXPECT_EQ(refusal([](StageProgram&) {}), "");
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not copied by TMA"));
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 48; }), HasSubstr("boxes of 48"));
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
-  EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
+  EXPECT_EQ(why_unsupported([](StageProgram&) {}), "");
+  EXPECT_THAT(why_unsupported([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not copied by TMA"));
+  EXPECT_THAT(why_unsupported([](StageProgram& p) { p.operands[1].box = 48; }), HasSubstr("boxes of 48"));
+  EXPECT_THAT(why_unsupported([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
+  EXPECT_THAT(why_unsupported([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
+  EXPECT_THAT(why_unsupported([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
   EXPECT_THAT(tma_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
 }
 

@@ -26,7 +26,7 @@ interface Point {
 }
 
 export function frontView(state: State): HTMLElement {
-  const section = h('section', { id: 'front' }, h('h2', {}, 'What time costs'));
+  const section = h('section', { id: 'front' }, h('h2', {}, 'Time against cost'));
   if (state.costs.length === 0) {
     section.append(absent('No number of the chips varies in this sweep, so there is nothing to weigh time against.'));
     return section;
@@ -83,10 +83,10 @@ function known(state: State, chips: readonly number[], y: Column = state.times()
   return points;
 }
 
-/** Of a sweep that escalates, simulated times next to the predicted ones that are drawn. */
+/** Of a multi-fidelity sweep, simulated times next to the predicted ones that are drawn. */
 function simulatedOf(state: State): Point[] {
   const { source, shown } = state.get();
-  return state.report.escalation && source === 'predicted' ? known(state, shown, state.timesBy('simulated')) : [];
+  return state.report.multi_fidelity && source === 'predicted' ? known(state, shown, state.timesBy('simulated')) : [];
 }
 
 /** Left and right go from one chip of the front to the next. */

@@ -18,7 +18,7 @@ interface Cut {
 }
 
 export function heatmapView(state: State): HTMLElement {
-  const section = h('section', { id: 'heatmap' }, h('h2', {}, 'Two axes'));
+  const section = h('section', { id: 'heatmap' }, h('h2', {}, 'Heat map'));
   const axes = dimensionsOf(state.report);
   if (axes.length === 0) {
     section.append(absent('The sweep varies nothing: it has no axes.'));

@@ -4,7 +4,7 @@
 import { chipCard } from '../card';
 import { axisOption, Chart, kGrid, legendOption, pointsOption, tooltipOption, type Option } from '../chart';
 import { seriesColour, seriesSymbol, type Theme } from '../colour';
-import type { Fidelity, Report } from '../data';
+import type { Accuracy, Report } from '../data';
 import { absent, choice, h } from '../dom';
 import { count, number, percent, time } from '../format';
 import { timesOf, type State } from '../state';
@@ -21,7 +21,7 @@ interface Point {
 }
 
 interface Look {
-  pair: number; // of report.fidelity
+  pair: number; // of report.accuracy
   kind: string | null;
   ofChip: boolean; // the selected chip alone
 }
@@ -30,8 +30,8 @@ export function scatterView(state: State): HTMLElement {
   const r = state.report;
   const section = h('section', { id: 'scatter' }, h('h2', {}, 'Predicted, simulated, measured'));
   for (const source of ['simulated', 'measured'] as const)
-    if (!r.fidelity.some((f) => f.truth === source || f.ours === source)) section.append(absent(missing(source)));
-  if (r.fidelity.length === 0) {
+    if (!r.accuracy.some((f) => f.truth === source || f.ours === source)) section.append(absent(missing(source)));
+  if (r.accuracy.length === 0) {
     section.className = 'wide';
     return section;
   }
@@ -66,10 +66,10 @@ export function scatterView(state: State): HTMLElement {
 
 const missing = (source: 'simulated' | 'measured'): string =>
   source === 'simulated'
-    ? 'The store holds no simulated times; a sweep with `fidelity: sim` has them.'
+    ? 'The store holds no simulated times; a sweep with `evaluator: sim` has them.'
     : 'The store holds no measured times.';
 
-const pairOf = (r: Report, look: Look): Fidelity => r.fidelity[look.pair] as Fidelity;
+const pairOf = (r: Report, look: Look): Accuracy => r.accuracy[look.pair] as Accuracy;
 
 function controlsOf(state: State, look: Look, redraw: () => void): HTMLElement[] {
   const r = state.report;
@@ -78,7 +78,7 @@ function controlsOf(state: State, look: Look, redraw: () => void): HTMLElement[]
     Object.assign(look, patch);
     redraw();
   };
-  const pairs = r.fidelity.map((f) => `${f.ours} over ${f.truth}`);
+  const pairs = r.accuracy.map((f) => `${f.ours} over ${f.truth}`);
   return [
     choice('times', pairs, look.pair, (pair) => change({ pair })),
     choice('kind', ['all', ...kinds], look.kind === null ? 0 : kinds.indexOf(look.kind) + 1, (i) =>
@@ -179,7 +179,7 @@ function line(name: string, data: number[][], color: string, type: 'solid' | 'da
 }
 
 /** Where the truth of a prediction is expected: a bar a point where they are few, two lines where all share a band. */
-function bandsOf(r: Report, pair: Fidelity, points: Point[], scale: Scale, colours: Theme): Option[] {
+function bandsOf(r: Report, pair: Accuracy, points: Point[], scale: Scale, colours: Theme): Option[] {
   if (pair.ours !== 'predicted') return [];
   const { low_ratio, high_ratio } = r.rows.band;
   const banded = points.filter((p) => p.band !== null);
@@ -218,7 +218,7 @@ function bars(data: number[][], colours: Theme): Option {
   };
 }
 
-function tooltip(state: State, pair: Fidelity, p: Point): HTMLElement {
+function tooltip(state: State, pair: Accuracy, p: Point): HTMLElement {
   const { low_ratio, high_ratio } = state.report.rows.band;
   const band = p.band === null || pair.ours !== 'predicted' ? [] : [p.band];
   return chipCard(state, p.chip, [
@@ -233,15 +233,15 @@ function tooltip(state: State, pair: Fidelity, p: Point): HTMLElement {
   ]);
 }
 
-function figuresOf(pair: Fidelity): HTMLElement {
-  const columns: [string, (k: Fidelity['kinds'][number]) => string][] = [
+function figuresOf(pair: Accuracy): HTMLElement {
+  const columns: [string, (k: Accuracy['kinds'][number]) => string][] = [
     ['kind', (k) => k.kind],
     ['times', (k) => k.compared.toLocaleString('en-US')],
     ['mean |error|', (k) => percent(k.mape_ratio)],
     ['median', (k) => percent(k.median_error_ratio)],
     ['mean error', (k) => percent(k.bias_ratio)],
     ['rank', (k) => (k.spearman === null ? '' : number(k.spearman, 3))],
-    ['tau', (k) => (k.kendall === null ? '' : number(k.kendall, 3))],
+    ['Kendall', (k) => (k.kendall === null ? '' : number(k.kendall, 3))],
     ['in the band', (k) => percent(k.within_band_ratio)],
   ];
   return h(

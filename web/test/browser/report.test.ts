@@ -331,7 +331,7 @@ describe('what is absent is a sentence', () => {
   test('no simulated times, one axis', () =>
     onPage(sample({ ...kSmall, simulated: false, axes: kSmall.axes.slice(0, 1) }), async (page) => {
       expect(await page.locator('#scatter .absent').allInnerTexts()).toEqual([
-        'The store holds no simulated times; a sweep with `fidelity: sim` has them.',
+        'The store holds no simulated times; a sweep with `evaluator: sim` has them.',
         'The store holds no measured times.',
       ]);
       expect(await page.locator('#scatter .chart').count()).toBe(0);

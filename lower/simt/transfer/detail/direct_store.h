@@ -11,7 +11,7 @@ class DirectStoreLowering final : public ResultsLowering {
   using ResultsLowering::ResultsLowering;
 
  private:
-  Body store(const Meeting& meet) override;
+  Body store(const Sync& sync) override;
 };
 
 }  // namespace tilescope::lower

@@ -25,7 +25,7 @@ class GatheredLowering : public ResultsLowering {
   virtual Body leave_tile() = 0;
   const std::size_t output_;
 
-  Body store(const Meeting& meet) override;
+  Body store(const Sync& sync) override;
   // What this thread holds to its place in the tile.
   Statement gather();
 };

@@ -12,7 +12,7 @@ class KeptLowering final : public GatheredLowering {
 
  private:
   void add_tile() override;
-  Body store(const Meeting& meet) override;
+  Body store(const Sync& sync) override;
   Body leave_tile() override { return {}; }
 };
 

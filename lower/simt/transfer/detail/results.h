@@ -26,12 +26,12 @@ class ResultsLowering {
   Body initial();
   // Behind the last step: what is left to compute of the accumulators, and the stores; then what goes on with the
   // results in registers.
-  Body leave(const Meeting& meet);
-  void go_on_with(std::function<Body(const Meeting&)> epilogues) { epilogues_ = std::move(epilogues); }
+  Body leave(const Sync& sync);
+  void go_on_with(std::function<Body(const Sync&)> epilogues) { epilogues_ = std::move(epilogues); }
 
  protected:
   virtual void add_tile() {}
-  virtual Body store(const Meeting& meet) = 0;
+  virtual Body store(const Sync& sync) = 0;
 
   Stage& s_;
   MicroKernelLowering& products_;
@@ -41,7 +41,7 @@ class ResultsLowering {
   // target = nodes of the accumulator, for each of a thread's results.
   Body on_all(int target, std::vector<expr::Node> nodes);
 
-  std::function<Body(const Meeting&)> epilogues_;
+  std::function<Body(const Sync&)> epilogues_;
 };
 
 std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products);

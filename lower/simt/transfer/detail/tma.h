@@ -8,7 +8,7 @@
 namespace tilescope::lower {
 
 // The mbarriers of a block, a ring of stages each (Kernel::mbarriers): full, a stage's tiles have arrived; empty,
-// consumers have read them; and where results pass through the scratchpad, one at which the computing warps meet.
+// consumers have read them; and where results pass through the scratchpad, one at which the computing warps sync.
 inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
 
 // The boxes of an operand's tile, one for every panel of its two innermost dimensions, wherever the others stand; the

@@ -14,7 +14,7 @@ namespace {
 // 32 results a thread do not fit the registers that the program states.
 TEST(ProgramCode, AKernelThatSpillsGetsMoreRegisters) {
   const cuda::DeviceCompiler compiler;
-  if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
+  if (!compiler.why_unsupported().empty()) GTEST_SKIP() << compiler.why_unsupported();
   const arch::ArchSpec chip = tests::chip("v100", {{"target", "sm_80"}});
   const tile::RProgram p = tests::program(tests::small_matmul(R"(,"registers":24)"), chip);
   base::Diagnostics diags;
@@ -31,7 +31,7 @@ TEST(ProgramCode, AKernelThatSpillsGetsMoreRegisters) {
 // Results of multiply-adds of threads, and of instructions: the text has the words for stores of boxes with either.
 TEST(ProgramCode, StoresOfBoxesAreCompiled) {
   const cuda::DeviceCompiler compiler;
-  if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
+  if (!compiler.why_unsupported().empty()) GTEST_SKIP() << compiler.why_unsupported();
   const arch::ArchSpec chip = tests::chip("h200");
   tile::RProgram p = tests::program(tests::small_matmul(""), chip);
   const auto stored = tile::with_tma_stores(p.simt()[0], {64}, chip);

@@ -63,7 +63,8 @@ class ReportTest : public tests::Stores {
     return std::move(out.value());
   }
   // Point by point, the rows of both operators; nothing of a pair without a first time.
-  void fill(const std::vector<std::vector<std::optional<Times>>>& points, const std::string& fidelity = "model") const {
+  void fill(const std::vector<std::vector<std::optional<Times>>>& points,
+            const std::string& evaluator = "model") const {
     StoreWriter to = writer();
     const Content workloads[] = {to.workload(read(kMatmul)), to.workload(read(kTwoStages))};
     const Content request = to.request(base::Map{{"programs", "construct", {}}});
@@ -79,7 +80,7 @@ class ReportTest : public tests::Stores {
     all.push_back({point(3, "3"), std::nullopt, std::nullopt, 0});
     all.back().point.refused = "memory.smem.banks: 3 is no power of two";
     to.put_sweep(
-        {0, "Banks <b>", "banks.yaml", "sweep: Banks </script>\n", fidelity, {{"memory.smem.banks", "", 0}}, {}}, all,
+        {0, "Banks <b>", "banks.yaml", "sweep: Banks </script>\n", evaluator, {{"memory.smem.banks", "", 0}}, {}}, all,
         {{"gemm", "matmul", 1, workloads[0]}, {"mean", "reduction", 2, workloads[1]}});
     to.commit();
   }
@@ -134,7 +135,7 @@ TEST_F(ReportTest, FiguresAreThoseOfTheStore) {
   EXPECT_EQ(d.at("rows").at("band"),
             Json::parse(R"({"low_ratio":[0.8],"high_ratio":[1.25],"codes":[0,0,0,0,0,0,null,null]})"));
   EXPECT_EQ(d.at("rows").at("occupancy").at("dictionary"), Json::parse(R"(["38 %, registers"])"));
-  EXPECT_EQ(d.at("fidelity"), Json::parse("[]"));
+  EXPECT_EQ(d.at("accuracy"), Json::parse("[]"));
   // Of the base 10 of 10 + 2 20 are bound by dram, of 64 banks 2 9 of 5 + 2 9.
   EXPECT_EQ(d.at("chips").at("bound"),
             Json::parse(R"({"names":["dram","arithmetic"],"shares":[[0.2,0,0.78261,null],[0.8,1,0.21739,null]]})"));
@@ -164,7 +165,7 @@ TEST_F(ReportTest, SourcesOfTimesStandBesideEachOther) {
   EXPECT_EQ(d.at("chips").at("totals").at(0).at("source"), "simulated");
   EXPECT_EQ(d.at("chips").at("totals").at(0).at("total_us"), Json::parse("[58,115,32,null]"));
   EXPECT_EQ(d.at("chips").at("totals").at(1).at("source"), "predicted");
-  const Json& pairs = d.at("fidelity");
+  const Json& pairs = d.at("accuracy");
   ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs.at(0).at("truth"), "measured");
   EXPECT_EQ(pairs.at(0).at("kinds").back().at("mape_ratio"), 0.2);   // |10 / 12.5 - 1|

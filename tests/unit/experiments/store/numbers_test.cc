@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "experiments/store/detail/damage.h"
+#include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/text.h"
 #include "experiments/store/writer.h"
 #include "tests/support/stores.h"
@@ -110,9 +110,9 @@ TEST(Numbers, AnotherLengthIsDamage) {
     const Prediction p = any.next();
     const NumberNames names = names_of(p);
     const std::string bytes = pack_numbers(p);
-    EXPECT_THROW(unpacked(names, bytes + std::string(1 + any.below(16), '\0')), Damage);
+    EXPECT_THROW(unpacked(names, bytes + std::string(1 + any.below(16), '\0')), CorruptStore);
     if (bytes.empty()) continue;
-    EXPECT_THROW(unpacked(names, bytes.substr(0, any.below(bytes.size()))), Damage);
+    EXPECT_THROW(unpacked(names, bytes.substr(0, any.below(bytes.size()))), CorruptStore);
   }
 }
 
@@ -126,7 +126,7 @@ TEST(Numbers, WhatIsNotFiniteIsDamageWhereverItStands) {
                     &p.levels[0].conflict_ratio, &p.levels[0].time_us})
     for (const double none : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -Limits::signaling_NaN()}) {
       const double was = std::exchange(*v, none);
-      EXPECT_THROW(unpacked(names, pack_numbers(p)), Damage) << none;
+      EXPECT_THROW(unpacked(names, pack_numbers(p)), CorruptStore) << none;
       *v = was;
     }
 }
@@ -135,7 +135,7 @@ TEST(Numbers, NamesThatAreNoListsOfTextsAreDamage) {
   for (const char* wrong :
        {"", "{", "[]", "{}", R"({"terms":[]})", R"({"levels":[]})", R"({"terms":[],"levels":{}})",
         R"({"terms":"issue","levels":[]})", R"({"terms":[1],"levels":[]})", R"({"terms":[],"levels":[null]})"})
-    EXPECT_THROW(names_of_text(wrong), Damage) << wrong;
+    EXPECT_THROW(names_of_text(wrong), CorruptStore) << wrong;
 }
 
 class NumbersTest : public tests::Stores {};

@@ -39,7 +39,7 @@ class StoreTest : public tests::Stores {
     return std::move(out.value());
   }
   Store reader() const { return store("r.db"); }
-  std::string refusal() const {
+  std::string why_unsupported() const {
     base::Diagnostics diags;
     EXPECT_FALSE(Store::open(path(), diags));
     return diags.formatted_errors().at(0);
@@ -146,7 +146,7 @@ TEST_F(StoreTest, WhatIsPutIsWhatIsRead) {
   EXPECT_EQ(sweep.title, "Banks");
   EXPECT_EQ(sweep.file, "banks.yaml");
   EXPECT_EQ(sweep.text, "sweep: Banks\n");
-  EXPECT_EQ(sweep.fidelity, "model");
+  EXPECT_EQ(sweep.evaluator, "model");
   ASSERT_THAT(sweep.axes, SizeIs(1));
   EXPECT_EQ(sweep.axes[0].name, "memory.smem.banks");
   EXPECT_EQ(sweep.axes[0].group, 0U);
@@ -407,14 +407,14 @@ TEST_F(StoreTest, ALockThatIsALinkToNothingIsRefused) {
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {
-  EXPECT_THAT(refusal(), HasSubstr("r.db: no such store; tilescope sweep SPEC.yaml --store"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("r.db: no such store; tilescope sweep SPEC.yaml --store"));
   std::ofstream(path()) << "";
-  EXPECT_THAT(refusal(), HasSubstr("is empty: no sweep has begun here"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("is empty: no sweep has begun here"));
   std::ofstream(path()) << std::string(5000, 'x');
-  EXPECT_THAT(refusal(), HasSubstr("cannot be read as a store of sweeps: file is not a database"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("cannot be read as a store of sweeps: file is not a database"));
   fs::remove(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
-  EXPECT_THAT(refusal(), HasSubstr("is a database, but no store of sweeps"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a database, but no store of sweeps"));
   base::Diagnostics diags;
   EXPECT_FALSE(StoreWriter::open(path(), kVersion, diags));
   EXPECT_THAT(diags.formatted_errors().at(0), HasSubstr("is a database, but no store of sweeps"));
@@ -430,7 +430,7 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  EXPECT_THAT(refusal(), HasSubstr("is a store of schema version 7, and this tilescope reads version 5"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 5"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {

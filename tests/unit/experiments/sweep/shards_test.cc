@@ -50,8 +50,8 @@ class ShardsTest : public tests::Stores {
     return sweep(request, [] { return false; }, [](const SweepProgress&) {}, diags);
   }
   SweepRun run(const std::string& store, std::optional<Shard> shard = {}) const { return sweep_into(store, shard); }
-  std::string refusal(const std::string& store, std::optional<Shard> shard, const std::string& version = "test",
-                      const std::string& file = "sweep.yaml") const {
+  std::string why_unsupported(const std::string& store, std::optional<Shard> shard, const std::string& version = "test",
+                              const std::string& file = "sweep.yaml") const {
     base::Diagnostics diags;
     EXPECT_FALSE(run(store, shard, diags, version, file));
     return diags.formatted_errors().at(0);
@@ -246,16 +246,17 @@ TEST_F(ShardsTest, AShardThatWasInterruptedIsNamedAndGoesOn) {
 TEST_F(ShardsTest, AStoreGoesOnWithItsOwnShardAlone) {
   run("s.0.db", Shard{0, 2});
   EXPECT_EQ(run("s.0.db", Shard{0, 2}).computed, 0U);
-  EXPECT_THAT(refusal("s.0.db", Shard{1, 2}),
+  EXPECT_THAT(why_unsupported("s.0.db", Shard{1, 2}),
               HasSubstr("s.0.db: is the store of shard 0/2 of 'Parts'; --shard 0/2 goes on with it; give 1/2 a store"));
-  EXPECT_THAT(refusal("s.0.db", Shard{0, 3}), HasSubstr("; give 0/3 a store of its own by --store"));
-  EXPECT_THAT(refusal("s.0.db", {}), HasSubstr("is the store of shard 0/2 of 'Parts'; --shard 0/2 goes on with it, and "
-                                               "tilescope merge OUT.db "));
+  EXPECT_THAT(why_unsupported("s.0.db", Shard{0, 3}), HasSubstr("; give 0/3 a store of its own by --store"));
+  EXPECT_THAT(why_unsupported("s.0.db", {}),
+              HasSubstr("is the store of shard 0/2 of 'Parts'; --shard 0/2 goes on with it, and "
+                        "tilescope merge OUT.db "));
   write("other.yaml", "sweep: Other\n" + kSweep.substr(kSweep.find("base:")));
-  EXPECT_THAT(refusal("s.0.db", Shard{0, 2}, "test", "other.yaml"),
+  EXPECT_THAT(why_unsupported("s.0.db", Shard{0, 2}, "test", "other.yaml"),
               HasSubstr("is the store of shard 0/2 of 'Parts', and this is 'Other'"));
   run("whole.db");
-  EXPECT_THAT(refusal("whole.db", Shard{0, 2}), HasSubstr("whole.db: is no store of a shard"));
+  EXPECT_THAT(why_unsupported("whole.db", Shard{0, 2}), HasSubstr("whole.db: is no store of a shard"));
   EXPECT_THAT(merge_refusal("s.0.db", {"s.0.db"}), HasSubstr("s.0.db: is the store that the shards go into"));
 }
 
@@ -407,9 +408,9 @@ TEST_F(ShardsTest, AShardWithoutPointsIsComplete) {
 
 TEST_F(ShardsTest, ASweepWithoutAChipIsWrongInEveryShard) {
   write("sweep.yaml", "sweep: None\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1001]}\n" + kWorkloads);
-  const std::string whole = refusal("r.db", {});
+  const std::string whole = why_unsupported("r.db", {});
   EXPECT_THAT(whole, HasSubstr("every point is refused"));
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(refusal("r.db", Shard{i, 3}), whole);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(why_unsupported("r.db", Shard{i, 3}), whole);
   write("sweep.yaml", "sweep: Some\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1024]}\n" + kWorkloads);
   run("whole.db");
   EXPECT_TRUE(merged("out.db", shards(4)).complete());
@@ -418,9 +419,9 @@ TEST_F(ShardsTest, ASweepWithoutAChipIsWrongInEveryShard) {
 
 TEST_F(ShardsTest, TheMergedStoreOfAnEscalatedSweepEscalates) {
   write("sweep.yaml",
-        "sweep: Escalated\nbase: v100\naxes:\n  memory.smem.banks: [16, 32, 64]\n  core.count: [4, 6, 8]\n"
+        "sweep: MultiFidelityResult\nbase: v100\naxes:\n  memory.smem.banks: [16, 32, 64]\n  core.count: [4, 6, 8]\n"
         "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n"
-        "fidelity: {model: all, sim: {front: true, control: 2, cost: memory.smem.banks * core.count}}\n");
+        "evaluator: {model: all, sim: {front: true, validation_sample: 2, cost: memory.smem.banks * core.count}}\n");
   run("whole.db");
   const std::vector<std::string> names = shards(3);
   const Store s = store(names[1]);

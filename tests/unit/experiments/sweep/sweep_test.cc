@@ -69,7 +69,7 @@ std::string texts_of(const StoredPoint& p) {
 }
 
 // How often a sweep's note says that programs which chips share were made again; 0 where there is none.
-int made_again(const std::vector<base::Diagnostic>& notes) {
+int recomputed(const std::vector<base::Diagnostic>& notes) {
   const std::string begin = "programs that chips share were made again ";
   for (const base::Diagnostic& n : notes)
     if (n.text.starts_with(begin)) return std::stoi(n.text.substr(begin.size()));
@@ -89,7 +89,7 @@ TEST_F(SweepTest, ChipsThatSharePrograms) {
     request.memory = memory;
     sweep(request, [] { return false; }, [](const SweepProgress&) {}, diags);
     tests::require_no_errors(diags);
-    return made_again(diags.notes());
+    return recomputed(diags.notes());
   };
   // A point asks for the base and the banks beside its own too.
   constexpr std::size_t kPlenty = std::size_t{1} << 30, kRoomForFour = std::size_t{20} << 20, kNoRoom = 1;
@@ -296,7 +296,7 @@ TEST_F(SweepTest, ARefusedPointSaysWhyAndTheOthersGoOn) {
 
 TEST_F(SweepTest, SimulatedTimesCountWhereTheyAreAskedFor) {
   const std::string text =
-      "sweep: Simulated\nbase: v100\naxes:\n  core.count: [4, 8]\nfidelity: sim\nprograms: [construct, fixed]\n"
+      "sweep: Simulated\nbase: v100\naxes:\n  core.count: [4, 8]\nevaluator: sim\nprograms: [construct, fixed]\n"
       "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=128,n=128,k=64', id: mm}\n";
   const SweepRun r = run(text);
   EXPECT_TRUE(r.state.complete());

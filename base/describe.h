@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows of results, each element described once. A row type has a function
+//
+//   template <class V> void describe(V& v, base::Is<Row> auto& row);
+//
+// that shows a visitor every element in the order of documents:
+//
+//   v.field(column, member)         a number, count, text or truth; a std::optional one may be absent
+//   v.flag(column, member, usual)   a truth that documents have only where it is not the usual one
+//   v.part(member)                  a described row whose elements stand among those of this one; it may be optional
+//   v.object(column, member)        an optional described row with a key of its own
+//   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
+//   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
+//
+// Documents (to_entries), their reader (row_of), flat cells of tables (cells_of), JSON Schema (schema_of) and the words
+// of a legend (columns_of) follow from it here, the columns of a store in experiments/store/detail/described.h.
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+
+namespace tilescope::base {
+
+// `T`, const or not: what a description takes.
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+// The name of an element in documents and tables, which ends in its unit; the unit, empty where there is none; what
+// the element is, in a sentence.
+struct Column {
+  std::string_view name, unit, about;
+};
+
+// The names of entries, each with the suffix that documents add, of numbers by name.
+struct NamedColumn {
+  Column column;
+  std::string_view suffix;  // of a key in documents: "_us"
+  std::string_view cell;    // what a flat cell's name begins with: "term."
+};
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+// A member as a value of a document; null where it is absent.
+template <class T>
+Value value_of(const T& member) {
+  if constexpr (kIsOptional<T>)
+    return member ? value_of(*member) : Value(nullptr);
+  else
+    return Value(member);
+}
+
+// --- documents
+
+template <class Entry>
+Map entries_by_name(const std::vector<Entry>& entries);
+
+class EntriesWriter {
+ public:
+  explicit EntriesWriter(Map& out) : out_(out) {}
+
+  template <class T>
+  void field(Column c, const T& member) {
+    if constexpr (kIsOptional<T>) {
+      if (member) field(c, *member);
+    } else {
+      put(c.name, Value(member));
+    }
+  }
+  void flag(Column c, bool member, bool usual) {
+    if (member != usual) put(c.name, Value(member));
+  }
+  template <class Row>
+  void part(const Row& row) {
+    if constexpr (kIsOptional<Row>) {
+      if (row) describe(*this, *row);
+    } else {
+      describe(*this, row);
+    }
+  }
+  template <class Row>
+  void object(Column c, const std::optional<Row>& row) {
+    if (row) put(c.name, of(*row));
+  }
+  template <class Entry, class Number>
+  void numbers(NamedColumn c, const std::vector<Entry>& entries, Number Entry::* number) {
+    Map map;
+    map.reserve(entries.size());
+    for (const Entry& e : entries) map.push_back({std::string(e.name).append(c.suffix), Value(e.*number), {}});
+    put(c.column.name, std::move(map));
+  }
+  template <class Entry>
+  void rows(NamedColumn c, const std::vector<Entry>& entries) {
+    put(c.column.name, entries_by_name(entries));
+  }
+
+ private:
+  template <class Row>
+  static Map of(const Row& row) {
+    Map map;
+    EntriesWriter inner(map);
+    describe(inner, row);
+    return map;
+  }
+  void put(std::string_view name, Value v) { out_.push_back({std::string(name), std::move(v), {}}); }
+
+  Map& out_;
+};
+
+// The elements of a row as entries of a document.
+template <class Row>
+Map to_entries(const Row& row) {
+  Map out;
+  constexpr std::size_t kKeys = 20;
+  out.reserve(kKeys);
+  EntriesWriter writer(out);
+  describe(writer, row);
+  return out;
+}
+
+// Described rows by their names.
+template <class Entry>
+Map entries_by_name(const std::vector<Entry>& entries) {
+  Map out;
+  out.reserve(entries.size());
+  for (const Entry& e : entries) out.push_back({e.name, to_entries(e), {}});
+  return out;
+}
+
+// Reads what EntriesWriter wrote; `ok()` is false once a key is absent or has another type.
+class EntriesReader {
+ public:
+  explicit EntriesReader(const Value& from) : from_(from) {}
+
+  bool ok() const { return ok_; }
+
+  template <class T>
+  void field(Column c, T& member) {
+    const Value* v = from_.find(c.name);
+    if constexpr (kIsOptional<T>) {
+      if (v != nullptr) ok_ = read(*v, member.emplace()) && ok_;
+    } else {
+      ok_ = v != nullptr && read(*v, member) && ok_;
+    }
+  }
+  void flag(Column c, bool& member, bool usual) {
+    member = usual;
+    if (const Value* v = from_.find(c.name)) ok_ = read(*v, member) && ok_;
+  }
+  template <class Row>
+  void part(Row& row) {
+    if constexpr (kIsOptional<Row>) {
+      EntriesReader inner(from_);
+      describe(inner, row.emplace());
+      if (!inner.ok()) row.reset();
+    } else {
+      describe(*this, row);
+    }
+  }
+  template <class Row>
+  void object(Column c, std::optional<Row>& row) {
+    const Value* v = from_.find(c.name);
+    if (v != nullptr) into(*v, row.emplace());
+  }
+  template <class Entry, class Number>
+  void numbers(NamedColumn c, std::vector<Entry>& entries, Number Entry::* number) {
+    const Map* map = map_at(c.column.name);
+    for (std::size_t i = 0; map != nullptr && i < map->size(); ++i) {
+      const auto& [key, value, at] = (*map)[i];
+      Entry& e = entries.emplace_back();
+      ok_ = key.ends_with(c.suffix) && read(value, e.*number) && ok_;
+      e.name = key.substr(0, key.size() - std::min(key.size(), c.suffix.size()));
+    }
+  }
+  template <class Entry>
+  void rows(NamedColumn c, std::vector<Entry>& entries) {
+    const Map* map = map_at(c.column.name);
+    for (std::size_t i = 0; map != nullptr && i < map->size(); ++i) {
+      Entry& e = entries.emplace_back();
+      e.name = (*map)[i].key;
+      into((*map)[i].value, e);
+    }
+  }
+
+ private:
+  static bool read(const Value& v, double& to) {
+    if (const auto* whole = v.get_if<std::int64_t>()) return to = static_cast<double>(*whole), true;
+    const auto* number = v.get_if<double>();
+    return number != nullptr && (to = *number, true);
+  }
+  template <class T>
+  static bool read(const Value& v, T& to) {
+    const T* value = v.get_if<T>();
+    return value != nullptr && (to = *value, true);
+  }
+  template <class Row>
+  void into(const Value& v, Row& row) {
+    EntriesReader inner(v);
+    describe(inner, row);
+    ok_ = inner.ok() && ok_;
+  }
+  const Map* map_at(std::string_view name) {
+    const Value* v = from_.find(name);
+    const Map* map = v == nullptr ? nullptr : v->get_if<Map>();
+    ok_ = map != nullptr && ok_;
+    return map;
+  }
+
+  const Value& from_;
+  bool ok_ = true;
+};
+
+// What to_entries wrote, among other keys; nothing where it is something else.
+template <class Row>
+std::optional<Row> row_of(const Value& document) {
+  std::optional<Row> row;
+  EntriesReader reader(document);
+  describe(reader, row.emplace());
+  if (!reader.ok()) row.reset();
+  return row;
+}
+
+// --- tables
+
+// Calls `put(name, value)` for each element in turn; nested ones have names such as level.l2_bytes. Absent elements are
+// null; of an absent part none is put.
+template <class Put>
+class CellWriter {
+ public:
+  CellWriter(std::string prefix, Put& put) : prefix_(std::move(prefix)), put_(put) {}
+
+  template <class T>
+  void field(Column c, const T& member) {
+    put_(prefix_ + std::string(c.name), value_of(member));
+  }
+  void flag(Column c, bool member, bool usual) {
+    put_(prefix_ + std::string(c.name), member == usual ? Value(nullptr) : Value(member));
+  }
+  template <class Row>
+  void part(const Row& row) {
+    if constexpr (kIsOptional<Row>) {
+      if (row) describe(*this, *row);
+    } else {
+      describe(*this, row);
+    }
+  }
+  template <class Row>
+  void object(Column c, const std::optional<Row>& row) {
+    CellWriter inner(prefix_ + std::string(c.name) + '.', put_);
+    if (row) describe(inner, *row);
+  }
+  template <class Entry, class Number>
+  void numbers(NamedColumn c, const std::vector<Entry>& entries, Number Entry::* number) {
+    for (const Entry& e : entries)
+      put_(prefix_ + std::string(c.cell) + underscored(e.name) + std::string(c.suffix), Value(e.*number));
+  }
+  template <class Entry>
+  void rows(NamedColumn c, const std::vector<Entry>& entries) {
+    for (const Entry& e : entries) {
+      CellWriter inner(prefix_ + std::string(c.cell) + e.name + '_', put_);
+      describe(inner, e);
+    }
+  }
+
+ private:
+  static std::string underscored(std::string name) {
+    for (char& c : name)
+      if (c == ' ') c = '_';
+    return name;
+  }
+
+  std::string prefix_;
+  Put& put_;
+};
+
+template <class Row, class Put>
+void cells_of(const Row& row, Put&& put) {
+  CellWriter<std::remove_reference_t<Put>> writer({}, put);
+  describe(writer, row);
+}
+
+// --- words and schema
+
+// A type's JSON Schema name: number, integer, string, boolean.
+template <class T>
+constexpr std::string_view kSchemaType = "number";
+template <>
+inline constexpr std::string_view kSchemaType<std::int64_t> = "integer";
+template <>
+inline constexpr std::string_view kSchemaType<std::string> = "string";
+template <>
+inline constexpr std::string_view kSchemaType<bool> = "boolean";
+template <class T>
+inline constexpr std::string_view kSchemaType<std::optional<T>> = kSchemaType<T>;
+
+class SchemaWriter {
+ public:
+  // An object with the described properties; documents may have further ones.
+  Map schema() && {
+    Map out{{"type", "object", {}}, {"properties", std::move(properties_), {}}};
+    if (!required_.empty()) out.push_back({"required", std::move(required_), {}});
+    return out;
+  }
+
+  template <class T>
+  void field(Column c, const T&) {
+    put(c, {{"type", kSchemaType<T>, {}}}, !kIsOptional<T>);
+  }
+  void flag(Column c, bool, bool usual) { put(c, {{"type", "boolean", {}}, {"default", usual, {}}}, false); }
+  template <class Row>
+  void part(const Row&) {
+    const bool always = std::exchange(always_, always_ && !kIsOptional<Row>);
+    if constexpr (kIsOptional<Row>)
+      describe(*this, std::as_const(empty<typename Row::value_type>()));
+    else
+      describe(*this, std::as_const(empty<Row>()));
+    always_ = always;
+  }
+  template <class Row>
+  void object(Column c, const std::optional<Row>&) {
+    put(c, of<Row>(), false);
+  }
+  template <class Entry, class Number>
+  void numbers(NamedColumn c, const std::vector<Entry>&, Number Entry::*) {
+    put(c.column, by_name({{"type", kSchemaType<Number>, {}}}), true);
+  }
+  template <class Entry>
+  void rows(NamedColumn c, const std::vector<Entry>&) {
+    put(c.column, by_name(of<Entry>()), true);
+  }
+
+ private:
+  template <class Row>
+  static const Row& empty() {
+    static const Row kEmpty{};
+    return kEmpty;
+  }
+  template <class Row>
+  static Map of() {
+    SchemaWriter inner;
+    describe(inner, empty<Row>());
+    return std::move(inner).schema();
+  }
+  static Map by_name(Map schema) { return {{"type", "object", {}}, {"additionalProperties", std::move(schema), {}}}; }
+  void put(Column c, Map schema, bool required) {
+    schema.insert(schema.begin(), {"description", c.about, {}});
+    properties_.push_back({std::string(c.name), std::move(schema), {}});
+    if (required && always_) required_.emplace_back(c.name);
+  }
+
+  Map properties_;
+  List required_;
+  bool always_ = true;
+};
+
+// The JSON Schema of a row's document.
+template <class Row>
+Map schema_of() {
+  SchemaWriter writer;
+  const Row row{};
+  describe(writer, row);
+  return std::move(writer).schema();
+}
+
+// The columns of a row, those of its parts too, in order; of nested rows the name of the whole.
+class ColumnCollector {
+ public:
+  explicit ColumnCollector(std::vector<Column>& out) : out_(out) {}
+
+  template <class T>
+  void field(Column c, const T&) {
+    out_.push_back(c);
+  }
+  void flag(Column c, bool, bool) { out_.push_back(c); }
+  template <class Row>
+  void part(const Row&) {
+    if constexpr (kIsOptional<Row>)
+      collect<typename Row::value_type>();
+    else
+      collect<Row>();
+  }
+  template <class Row>
+  void object(Column c, const std::optional<Row>&) {
+    out_.push_back(c);
+  }
+  template <class Entry, class Number>
+  void numbers(NamedColumn c, const std::vector<Entry>&, Number Entry::*) {
+    out_.push_back(c.column);
+  }
+  template <class Entry>
+  void rows(NamedColumn c, const std::vector<Entry>&) {
+    out_.push_back(c.column);
+    collect<Entry>();
+  }
+
+ private:
+  template <class Row>
+  void collect() {
+    const Row row{};
+    describe(*this, row);
+  }
+
+  std::vector<Column>& out_;
+};
+
+template <class Row>
+std::vector<Column> columns_of() {
+  std::vector<Column> out;
+  ColumnCollector collector(out);
+  const Row row{};
+  describe(collector, row);
+  return out;
+}
+
+}  // namespace tilescope::base

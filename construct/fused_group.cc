@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "construct/detail/fused_group.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "construct/detail/kernel_schedules.h"
+#include "construct/detail/matrix_kernels.h"
+#include "construct/detail/online_reduction.h"
+#include "expr/infer.h"
+#include "model/simt/estimate.h"
+#include "model/simt/kernel_stage.h"
+#include "model/simt/registers.h"
+#include "tile/fit.h"
+#include "tile/group.h"
+#include "tile/microkernel/epilogue.h"
+#include "tile/staging.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::Extents;
+using tile::RProgram;
+using tile::StageProgram;
+
+constexpr std::size_t kTiles = 12;       // output tiles of one run that are scheduled
+constexpr std::size_t kMaxTiles = 4096;  // that are looked at
+// Of the extents along an axis but the whole: rows that are kept are of so many elements at most, or whole.
+constexpr std::int64_t kLongest = 1024;
+// Of what a block may have of the scratchpad: kept tiles are counted as if all were there at once.
+constexpr double kMaxKept = 4;
+// Of an axis along which a run is carried on.
+constexpr std::int64_t kCarriedSteps[] = {16, 32, 64, 128};
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The stages first .. last as one kernel; results of products pass to epilogues in registers where `of_products`.
+class FusedGroup {
+ public:
+  FusedGroup(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine,
+             GroupMemory& shared, bool of_products)
+      : e_(e),
+        first_(first),
+        machine_(machine),
+        arch_(*machine.arch),
+        shared_(shared),
+        memory_(shared.known),
+        rules_{arch_, shared.given.pads, &memory_, true},
+        limits_(growth_limits(arch_)),
+        program_{arch_.name, {}, {}},
+        group_(last - first + 1),
+        chains_(chains_of(e, shared.spaces, first, last, of_products)) {
+    std::iota(group_.begin(), group_.end(), std::size_t{0});
+    for (std::size_t s = first; s <= last; ++s) {
+      spaces_.push_back(shared.spaces[s]);
+      program_.add(plain(s - first));
+    }
+    for (tile::Edge& edge : tile::edges_of(e, arch_)) {
+      const auto in = [&](int s) {
+        return static_cast<std::size_t>(s) >= first && static_cast<std::size_t>(s) <= last;
+      };
+      if (!in(edge.from) || !in(edge.to)) continue;
+      edge.from -= static_cast<int>(first);
+      edge.to -= static_cast<int>(first);
+      const bool held = chain_of(edge.from).holder == chain_of(edge.to).holder;
+      edge.level = held ? arch::registers_of(arch_)->name : arch::scratchpad_of(arch_)->name;
+      program_.edges.push_back(std::move(edge));
+    }
+  }
+
+  std::optional<FusedKernel> best() {
+    if (!stays_inside()) return std::nullopt;
+    try_tiles();
+    const std::vector<tile::Edge> whole = program_.edges;
+    const std::vector<OnlineAxis> axes = online_axes(spaces_, whole);
+    for (const OnlineAxis& along : axes) {
+      carried_ = &along;
+      program_.edges = with_online_reduction(whole, along, spaces_);
+      for (const std::int64_t step : kCarriedSteps) {
+        step_ = step;
+        if (step < along.extent) try_tiles();
+      }
+    }
+    if (!(best_us_ < kNever)) return std::nullopt;
+    return FusedKernel{std::move(best_), {best_us_}, std::move(best_edges_)};
+  }
+
+ private:
+  const Chain& chain_of(std::size_t i) const { return chains_[i]; }
+  const Chain& chain_of(int i) const { return chains_[static_cast<std::size_t>(i)]; }
+  bool keeps(std::size_t i) const { return chain_of(i).end == i && i != last(); }
+
+  std::size_t last() const { return group_.size() - 1; }
+  StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
+  const tile::TileSpace& space(std::size_t i) const { return program_.space(i); }
+
+  void try_tiles() {
+    for (std::size_t i = 0; i <= last(); ++i) stage(i) = plain(i);
+    for (const Extents& tile : tiles())
+      for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
+        if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
+        try_tile(tile, threads);
+      }
+  }
+
+  // The axis along which the run is carried on through the stage, and whether the stage has a step's part of it.
+  std::optional<std::size_t> loop_axis(std::size_t i) const {
+    return carried_ == nullptr ? std::nullopt : carried_->axes[i];
+  }
+  bool is_carried(std::size_t i) const { return carried_ != nullptr && carried_->carried(i, *spaces_[i]); }
+  bool is_stepped(std::size_t i) const { return loop_axis(i).has_value() && !is_carried(i); }
+
+  static std::int64_t elements_of(const Extents& tile) {
+    std::int64_t n = 1;
+    for (const std::int64_t along : tile) n *= along;
+    return n;
+  }
+
+  // A program to stand there until the stage has one.
+  StageProgram plain(std::size_t i) const {
+    const SpacePtr& space = spaces_[i];
+    base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space->spatial, tile::AxisMapping{});
+    Extents one(space->axes.size(), 1);
+    if (is_carried(i)) one[*loop_axis(i)] = step_;
+    StageProgram p = tile::make_stage_program(space, mapping, one, limits_.max_access);
+    for (tile::OperandPlan& plan : p.operands) plan.cached = false;
+    return p;
+  }
+
+  // Whether what every stage but the last writes is read, and inside the run alone.
+  bool stays_inside() const {
+    for (std::size_t i = 0; i < last(); ++i) {
+      const int tensor = e_.stages[first_ + i].output;
+      bool read = false;
+      for (std::size_t s = first_ + i + 1; s < e_.stages.size(); ++s) {
+        const auto& reads = e_.stages[s].reads;
+        if (std::none_of(reads.begin(), reads.end(), [&](const expr::Read& r) { return r.tensor == tensor; })) continue;
+        if (s > first_ + last()) return false;
+        read = true;
+      }
+      if (!read) return false;
+    }
+    return true;
+  }
+
+  // Extents along an axis: powers of `factor`, and all of it.
+  static std::vector<std::int64_t> choices(std::int64_t extent, std::int64_t factor) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t n = 1; n < extent && n <= kLongest; n *= factor) out.push_back(n);
+    out.push_back(extent);
+    return out;
+  }
+
+  // Powers of two, or of more where there would be too many tiles.
+  std::int64_t factor_of_choices() const {
+    const tile::TileSpace& anchor = space(last());
+    for (std::int64_t factor = 2;; factor *= 2) {
+      std::size_t tiles = 1;
+      for (std::size_t a = 0; a < anchor.spatial; ++a) tiles *= choices(anchor.axes[a].extent, factor).size();
+      if (tiles <= kMaxTiles || factor > kLongest) return factor;
+    }
+  }
+
+  // Output tiles of the last stage that move least for what they leave idle, those that fit alone.
+  std::vector<Extents> tiles() {
+    const tile::TileSpace& anchor = space(last());
+    const std::int64_t factor = factor_of_choices();
+    std::vector<Extents> all = {Extents{}};
+    for (std::size_t a = 0; a < anchor.spatial; ++a) {
+      std::vector<Extents> longer;
+      for (const Extents& e : all)
+        for (const std::int64_t n : choices(anchor.axes[a].extent, factor)) {
+          longer.push_back(e);
+          longer.back().push_back(n);
+        }
+      all = std::move(longer);
+    }
+    std::vector<std::pair<double, Extents>> ranked;
+    for (const Extents& tile : all)
+      if (const double cost = cost_of_tile(tile); cost < kNever) ranked.emplace_back(cost, tile);
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::vector<Extents> out;
+    for (std::size_t i = 0; i < std::min(kTiles, ranked.size()); ++i) out.push_back(ranked[i].second);
+    return out;
+  }
+
+  // Sets a stage's tile alone, whatever computes it.
+  void set_tile(std::size_t i, const Extents& tile) {
+    for (std::size_t a = 0; a < space(i).spatial; ++a) stage(i).block[a] = tile[a];
+  }
+
+  // Microseconds in which the device gives what all blocks ask for and cores compute all stages' points, each in whole
+  // waves of blocks; never where the kept tiles alone do not fit, or stages cannot meet.
+  double cost_of_tile(const Extents& tile) {
+    set_tile(last(), tile);
+    double bytes = 0, points = 0, kept = 0;
+    for (std::size_t i = group_.size(); i-- > 0;) {
+      if (i != last()) {
+        const auto extents = tile::kept_extents(program_, group_, i, arch_);
+        if (!extents) return kNever;
+        set_tile(i, *extents);
+        if (keeps(i)) kept += static_cast<double>(elements_of(*extents) * space(i).output.element.n);
+      }
+      Extents whole = stage(i).block;
+      double own = 1;
+      for (std::size_t a = 0; a < whole.size(); ++a) {
+        if (a >= space(i).spatial || a == loop_axis(i)) whole[a] = space(i).axes[a].extent;
+        own *= static_cast<double>(whole[a]);
+      }
+      points += own;
+      for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
+        if (!stays(i, o))
+          bytes += static_cast<double>(tile::data_tile_elements_inside(space(i).inputs[o], whole) *
+                                       space(i).inputs[o].element.n);
+    }
+    bytes += static_cast<double>(elements_of(tile) * space(last()).output.element.n);
+    const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(arch_);
+    if (kept > kMaxKept * static_cast<double>(arch::scratchpad_per_block(scratchpad).n)) return kNever;
+    double blocks = 1;
+    for (std::size_t a = 0; a < tile.size(); ++a)
+      blocks *= static_cast<double>(base::ceil_div(space(last()).axes[a].extent, tile[a]));
+    const auto cores = static_cast<double>(arch_.core.count);
+    const double idle = std::ceil(blocks / cores) * cores / blocks;
+    const double lanes = static_cast<double>(arch_.core.warp * arch_.core.partitions) * machine_.clock_hz * 1e-6;
+    const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
+    const double computed_us = blocks * points / lanes / cores;
+    // As of tiles of a single stage (detail/tiles.h): what takes longer hides the rest in part.
+    return (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
+  }
+
+  // Whether an input is an earlier stage's of the run.
+  bool stays(std::size_t i, std::size_t operand) const {
+    const tile::TileSpace& s = space(i);
+    const std::string& name = s.tensor_name(s.inputs[operand]);
+    return std::any_of(program_.edges.begin(), program_.edges.end(),
+                       [&](const tile::Edge& e) { return e.tensor == name && static_cast<std::size_t>(e.to) == i; });
+  }
+
+  // Schedules stages from the last to the first, then the padding of what they keep.
+  void try_tile(const Extents& tile, std::int64_t threads) {
+    std::int64_t blocks = 1;
+    for (std::size_t a = 0; a < tile.size(); ++a) blocks *= base::ceil_div(space(last()).axes[a].extent, tile[a]);
+    for (std::size_t end = group_.size(); end-- > 0;) {
+      std::optional<Extents> asked =
+          end == last() ? std::optional(tile) : tile::kept_extents(program_, group_, end, arch_);
+      const std::size_t holder = chain_of(end).holder;
+      if (!asked || !schedule(holder, *asked, threads, blocks)) return;
+      for (std::size_t i = holder + 1; i <= end; ++i)
+        stage(i) = tile::make_epilogue(stage(i).space, stage(holder), limits_.max_access);
+      end = holder;
+    }
+    double us = evaluated();
+    if (!(us < kNever)) return;
+    for (std::size_t i = 0; i < last(); ++i) {
+      if (!keeps(i)) continue;
+      const std::int64_t widest = elements_in(limits_.max_access, space(i).output.element);
+      std::int64_t best = 0;
+      for (const std::int64_t padding : {std::int64_t{1}, widest}) {
+        stage(i).operands.back().padding = padding;
+        if (const double padded = evaluated(); padded < us) {
+          us = padded;
+          best = padding;
+        }
+      }
+      stage(i).operands.back().padding = best;
+    }
+    if (us >= best_us_) return;
+    best_us_ = us;
+    best_ = program_.simt();
+    best_edges_ = program_.edges;
+  }
+
+  // The schedule of a stage that takes least by itself; false where none fits.
+  bool schedule(std::size_t i, const Extents& asked, std::int64_t threads, std::int64_t blocks) {
+    StageRequest request{stage(i).space, asked, threads, {}, shared_.matrix[first_ + i]};
+    model::KernelStage kernel;
+    kernel.blocks = blocks;
+    kernel.keeps_output = keeps(i);
+    kernel.holds_output = chain_of(i).end != i;
+    kernel.first = false;
+    if (is_carried(i)) {
+      request.carried = loop_axis(i);
+      request.step = step_;
+      if (carried_->rescalings[i]) kernel.rescaling = &*carried_->rescalings[i];
+    }
+    if (is_stepped(i)) kernel.stepped = loop_axis(i);
+    if (is_stepped(i) || (is_carried(i) && carried_->runs[i])) {
+      kernel.repeats = base::ceil_div(carried_->extent, step_);
+      kernel.leaves_factors = is_carried(i);
+    }
+    for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
+      request.kept.push_back(stays(i, o));
+      kernel.kept_pitch.push_back(std::nullopt);
+    }
+    std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i),
+                                     threads,
+                                     blocks,
+                                     kernel.keeps_output ? 1 : 0,
+                                     kernel.holds_output ? 1 : 0,
+                                     loop_axis(i) ? step_ : 0};
+    if (loop_axis(i)) key.push_back(static_cast<std::int64_t>(*loop_axis(i)));
+    key.insert(key.end(), asked.begin(), asked.end());
+    key.insert(key.end(), request.kept.begin(), request.kept.end());
+    const auto [known, fresh] = shared_.schedules.try_emplace(std::move(key));
+    if (fresh) known->second = best_schedule(request, std::move(kernel));
+    if (!known->second) return false;
+    stage(i) = *known->second;
+    return true;
+  }
+
+  std::optional<StageProgram> best_schedule(const StageRequest& request, model::KernelStage kernel) {
+    double best = kNever;
+    std::optional<StageProgram> found;
+    for (StageProgram& p : kernel_schedules(request, limits_, rules_)) {
+      if (!tile::fits(p, arch_) || (kernel.holds_output && p.sharers() > 1)) continue;
+      p = model::with_max_registers(std::move(p), machine_);
+      if (!tile::holds_registers(p, arch_)) continue;
+      StageProgram evaluated = p;
+      for (std::size_t o = 0; o < request.kept.size(); ++o) {
+        if (!request.kept[o]) continue;
+        kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
+        if (p.matrix() != nullptr) evaluated.operands[o].padding = assumed_padding(p, o, request.carried);
+      }
+      kernel.scratchpad = tile::staging_of(p, arch_.core).bytes +
+                          (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
+      const auto e = model::estimate_stage_of(evaluated, kernel, machine_, &memory_.costs());
+      if (!e || e->total_us >= best) continue;
+      best = e->total_us;
+      found = std::move(p);
+    }
+    return found;
+  }
+
+  // Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
+  static tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) {
+    Extents whole = p.block;
+    for (std::size_t a = p.space->spatial; a < whole.size(); ++a)
+      if (a != carried) whole[a] = p.space->axes[a].extent;
+    return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
+  }
+
+  // The same of a tile whose rows a matrix instruction reads: by what its rows are longer than a step's.
+  std::int64_t assumed_padding(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) const {
+    const tile::Operand& o = p.space->inputs[operand];
+    const auto axis = static_cast<std::size_t>(o.dims.back().terms.front().axis);
+    const bool part = axis < p.space->spatial || axis == carried;
+    const std::int64_t whole = part ? p.block[axis] : p.space->axes[axis].extent;
+    return whole - tile::data_tile(o, p.block).back() + elements_in(limits_.max_access, o.element);
+  }
+
+  // Where a tile begins where other stages ask for it, accesses are as wide as that allows.
+  void narrow_vectors(const tile::GroupLayout& layout) {
+    for (std::size_t i = 0; i < last(); ++i)
+      for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
+        if (std::int64_t& vector = stage(i).operands[o].vector; !stays(i, o))
+          vector = tile::aligned_vector(program_, layout, i, o, vector);
+  }
+
+  double evaluated() {
+    base::Diagnostics refusals;
+    const auto layout = tile::layout_of(program_, group_, arch_, refusals);
+    if (!layout) return kNever;
+    narrow_vectors(*layout);
+    const auto e = model::estimate_group(program_, *layout, machine_, &memory_.costs());
+    return e ? e->total_us : kNever;
+  }
+
+  const expr::Expression& e_;
+  std::size_t first_;
+  const model::Machine& machine_;
+  const arch::ArchSpec& arch_;
+  GroupMemory& shared_;
+  LayoutMemory memory_;
+  LayoutRules rules_;
+  GrowthLimits limits_;
+  RProgram program_;  // of the run alone
+  tile::Group group_;
+  std::vector<Chain> chains_;  // by stage
+  // Where the run is carried on: along what, so far in a step.
+  const OnlineAxis* carried_ = nullptr;
+  std::int64_t step_ = 1;
+  std::vector<SpacePtr> spaces_;  // of the run's stages
+  double best_us_ = kNever;
+  std::vector<StageProgram> best_;
+  std::vector<tile::Edge> best_edges_;
+};
+
+}  // namespace
+
+GroupMemory::GroupMemory(const expr::Expression& e, const arch::ArchSpec& a, const Restrictions& restrictions)
+    : given(restrictions), known(model::make_geometry(a)) {
+  for (std::size_t s = 0; s < e.stages.size(); ++s) {
+    const expr::Expression one = expr::single_stage(e, s);
+    spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));
+    matrix.push_back(matrix_kernels(*spaces.back(), a, restrictions));
+  }
+}
+
+std::optional<FusedKernel> faster(std::optional<FusedKernel> x, std::optional<FusedKernel> y) {
+  return !x || (y && y->time.v < x->time.v) ? std::move(y) : std::move(x);
+}
+
+std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t first, std::size_t last,
+                                         const model::Machine& machine, GroupMemory& memory) {
+  std::optional<FusedKernel> held = FusedGroup(e, first, last, machine, memory, true).best();
+  const auto differ = [](const Chain& x, const Chain& y) { return x.end != y.end; };
+  const std::vector<Chain> with = chains_of(e, memory.spaces, first, last),
+                           without = chains_of(e, memory.spaces, first, last, false);
+  if (std::equal(with.begin(), with.end(), without.begin(), std::not_fn(differ))) return held;
+  return faster(std::move(held), FusedGroup(e, first, last, machine, memory, false).best());
+}
+
+}  // namespace tilescope::construct

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration hands out: documents, and a chip's file.
+
+#include <cmath>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/accuracy/calibrate.h"
+#include "experiments/common/new_file.h"
+
+namespace tilescope::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How a file at `path` says which chip it extends: a device by its name, another file from where it stands.
+std::string extended(const std::string& chip, const std::string& path) {
+  std::error_code failed;
+  if (!fs::is_regular_file(chip, failed)) return chip;
+  return fs::proximate(fs::absolute(chip), fs::absolute(path).parent_path()).string();
+}
+
+// JSON texts are YAML.
+std::string quoted(const std::string& text) { return base::to_json(text); }
+
+// Which rows a run took: "160 rows of 40 groups (at least 32 threads a block)".
+std::string rows_of(const CalibrationRun& run) {
+  std::vector<std::string> only;
+  if (run.programs.min_threads > 1)
+    only.push_back(fmt::format("at least {} threads a block", run.programs.min_threads));
+  if (run.programs.max_accumulators)
+    only.push_back(fmt::format("at most {} results a thread", *run.programs.max_accumulators));
+  return fmt::format("{} rows of {} groups{}", run.rows, run.groups,
+                     only.empty() ? "" : fmt::format(" ({})", fmt::join(only, ", ")));
+}
+
+base::Map to_entries(const CalibratedRatio& r) {
+  base::Map out = {{"name", r.name, {}}, {"before", r.before, {}}, {"after", r.after, {}}};
+  if (r.error_ratio) out.push_back({"error_ratio", *r.error_ratio, {}});
+  if (r.response_ratio) out.push_back({"response_ratio", *r.response_ratio, {}});
+  out.push_back({"identified", r.identified, {}});
+  if (!r.why.empty()) out.push_back({"why", r.why, {}});
+  if (!r.source.empty()) out.push_back({"source", r.source, {}});
+  return out;
+}
+
+base::Map to_entries(const BandOfKind& b) {
+  return {{"kind", b.kind, {}},
+          {"dtype", base::name_of(b.dtype), {}},
+          {"low_ratio", b.low, {}},
+          {"high_ratio", b.high, {}},
+          {"rows", static_cast<std::int64_t>(b.rows), {}},
+          {"shapes", static_cast<std::int64_t>(b.shapes), {}}};
+}
+
+}  // namespace
+
+base::Value to_document(const CalibrationRun& run) {
+  base::List ratios, held_out, bands;
+  for (const CalibratedRatio& r : run.ratios) ratios.emplace_back(to_entries(r));
+  for (const HeldOut& h : run.held_out)
+    held_out.emplace_back(
+        base::Map{{"kind", h.kind, {}}, {"before", to_entries(h.before), {}}, {"after", to_entries(h.after), {}}});
+  for (const BandOfKind& b : run.bands) bands.emplace_back(to_entries(b));
+  const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  if (run.method == CalibrationMethod::kMicrobenchmarks)
+    return base::Map{
+        {"ratios", std::move(ratios), {}},
+        {"summary", base::Map{{"points", count(run.rows), {}}, {"refused", count(run.refused.size()), {}}}, {}}};
+  return base::Map{{"ratios", std::move(ratios), {}},
+                   {"held_out", std::move(held_out), {}},
+                   {"bands", std::move(bands), {}},
+                   {"summary",
+                    base::Map{{"rows", count(run.rows), {}},
+                              {"refused", count(run.refused.size()), {}},
+                              {"left_out", count(run.left_out), {}},
+                              {"groups", count(run.groups), {}},
+                              {"shapes", count(run.shapes), {}},
+                              {"folds", count(run.folds), {}},
+                              {"seed", static_cast<std::int64_t>(run.seed), {}}},
+                    {}}};
+}
+
+std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, const std::string& chip,
+                            const std::string& path, const std::string& version) {
+  const std::string suffix = "_calibrated";
+  const std::string name = a.name.ends_with(suffix) ? a.name : a.name + suffix;
+  const auto from = [&](const std::string& what) {
+    return fmt::format("tilescope {} calibrate, {}: {}", version, fs::path(run.file).filename().string(), what);
+  };
+  std::string text = fmt::format("extends: {}\nname: {}\n", quoted(extended(chip, path)), quoted(name));
+  if (run.any()) text += "calibration:\n";
+  for (const CalibratedRatio& r : run.ratios) {
+    if (!r.identified) continue;
+    text += fmt::format("  {}:\n    ratio: {:.4f}\n    source: {}\n", quoted(r.name), r.after,
+                        quoted(from(r.source.empty() ? rows_of(run) : r.source)));
+    // The key takes what is above 0 and at most 2.
+    if (r.residual && *r.residual >= 1e-4 && *r.residual <= 2)
+      text += fmt::format("    residual: {:.4f}\n", *r.residual);
+  }
+  if (!run.bands.empty()) text += "error_bands:\n";
+  const std::string band_source =
+      from(rows_of(run)) +
+      (run.any() ? ", each predicted with ratios fitted to other shapes" : ", predicted with ratios as they were");
+  // A name is of one band: those of a second element type have it behind.
+  const auto name_of_band = [&](const BandOfKind& b) {
+    return b.dtype == run.bands.front().dtype ? b.kind : fmt::format("{} {}", b.kind, base::name_of(b.dtype));
+  };
+  // Rounded outwards: the rows at the quantiles lie within.
+  for (const BandOfKind& b : run.bands)
+    text += fmt::format("  {}: {{dtype: {}, low: {:.4f}, high: {:.4f}, rows: {}, source: {}}}\n",
+                        quoted(name_of_band(b)), base::name_of(b.dtype), std::floor(b.low * 1e4) / 1e4,
+                        std::ceil(b.high * 1e4) / 1e4, b.rows, quoted(band_source));
+  return text;
+}
+
+void write_chip(const std::string& text, const std::string& path) {
+  NewFile file(path);
+  file.write(text);
+  file.finish();
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/accuracy/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/accuracy/published.h"
+#include "experiments/common/parallel.h"
+#include "experiments/measure/rows.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/programs/workload.h"
+#include "experiments/simulate/simulate.h"
+#include "experiments/simulate/simulated_programs.h"
+#include "model/common/estimate.h"
+#include "targets/target.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// Of the first stage, whatever its class of machines: what a block covers along every axis in one step.
+std::string tile_of(const tile::RProgram& p) {
+  std::vector<std::string> words;
+  const auto& axes = p.space(0).axes;
+  std::visit(
+      [&](const auto& stages) {
+        for (std::size_t a = 0; a < axes.size(); ++a)
+          words.push_back(fmt::format("{}={}", axes[a].name, stages.front().block[a]));
+      },
+      p.nodes);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// What a batch's line is known by before its program is predicted.
+struct Candidate {
+  ComparedRow row;
+  std::optional<tile::RProgram> program;
+  std::string place;
+};
+
+std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
+  std::vector<Candidate> out;
+  for (GivenProgram& given : read_measured(batch, a, options.jobs, !options.simulate)) {
+    Candidate& c = out.emplace_back();
+    c.place = std::move(given.place);
+    c.row.id = std::move(given.id);
+    c.row.group = std::move(given.group);
+    c.row.operator_id = c.row.group.empty() ? c.row.id : c.row.group;
+    c.row.count = given.count;
+    c.row.measured_us = given.measured_us;
+    c.row.errors = std::move(given.errors);
+    c.row.comparable = c.row.errors.empty();
+    if (!c.row.comparable) continue;
+    c.row.kind = kind_of_whole(*given.program);
+    c.row.operations = operations_of(*given.program);
+    c.row.tile = tile_of(*given.program);
+    c.program = std::move(given.program);
+  }
+  return out;
+}
+
+// Of measured rows: what is only simulated has its errors all the same.
+void refuse_lone_rows(std::vector<Candidate>& candidates) {
+  std::map<std::string, std::size_t> sizes;
+  for (const Candidate& c : candidates) sizes[c.row.group] += c.row.errors.empty();
+  for (Candidate& c : candidates)
+    if (c.row.errors.empty() && c.row.measured_us && sizes[c.row.group] < 2) {
+      c.row.comparable = false;
+      c.row.errors.push_back(
+          fmt::format("{}: group '{}' has one program: nothing to rank it with", c.place, c.row.group));
+    }
+}
+
+// Keeps what is wanted, and what is wrong: that is told.
+void leave_out(std::vector<Candidate>& candidates, const ProgramFilter& filter) {
+  std::erase_if(candidates, [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, *c.program); });
+}
+
+// Keeps `sample` rows of each group. Groups come in order, so that the draw is the same on every machine.
+void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t seed) {
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].row.errors.empty()) groups[candidates[i].row.group].push_back(i);
+  std::mt19937_64 random(seed);
+  std::vector<bool> kept(candidates.size(), true);
+  for (auto& [name, members] : groups)
+    for (std::size_t n = members.size(); n > sample; --n) {
+      const auto out = members.begin() + static_cast<std::ptrdiff_t>(random() % n);
+      kept[*out] = false;
+      members.erase(out);
+    }
+  std::vector<Candidate> sampled;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (kept[i]) sampled.push_back(std::move(candidates[i]));
+  candidates = std::move(sampled);
+}
+
+void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {
+  const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
+  parallel_for(candidates.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      Candidate& c = candidates[i];
+      if (!c.row.errors.empty()) return;
+      base::Diagnostics diags;
+      if (const auto estimate = estimate_of(*c.program, &diags, base::Position{diags.add_source(c.place)}))
+        c.row.prediction = prediction_of(*estimate, a, *c.program);
+      base::append(c.row.errors, diags.formatted_errors());
+    };
+  });
+}
+
+void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs, const Progress& progress) {
+  std::vector<const tile::RProgram*> programs;
+  std::vector<ComparedRow*> rows;
+  for (Candidate& c : candidates)
+    if (c.row.errors.empty()) {
+      programs.push_back(&*c.program);
+      rows.push_back(&c.row);
+    }
+  std::vector<SimulatedProgram> results = simulate_programs(programs, a, SimulationMode::kSampled, jobs, progress);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    rows[i]->simulation = std::move(results[i].simulation);
+    if (!results[i].error.empty()) rows[i]->errors.push_back(rows[i]->id + ": " + results[i].error);
+  }
+}
+
+// What a suite's rows are compared with: published times, or ours.
+struct KnownTimes {
+  std::optional<PublishedTimes> published;
+  std::optional<MeasuredTimes> measured;
+};
+
+// Adds what is known of an operator, or that nothing is.
+void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dtype, Candidate& c) {
+  if (known.measured) {
+    const auto library = known.measured->libraries.find(operator_key(c.row.id, base::name_of(dtype)));
+    if (library != known.measured->libraries.end()) {
+      c.row.library = library->second.name;
+      c.row.library_us = library->second.us;
+    }
+    if (!c.program) return;
+    const auto time = known.measured->programs.find(program_hash(*c.program, a));
+    if (time != known.measured->programs.end()) {
+      c.row.measured_us = time->second.us;
+      c.row.core_mhz = time->second.core_mhz;
+    } else {
+      c.row.errors.push_back(fmt::format("{}: no row is of this program", c.row.id));
+    }
+  } else if (known.published) {
+    c.row.measured_us = known.published->us_of(c.row.id);
+    if (!c.row.measured_us)
+      c.row.errors.push_back(fmt::format("{}: no time of {} is published", c.row.id, kPublishedColumn));
+  }
+}
+
+// Of every operator the best of ten programs. A suite is one group, in which each operator is a tile of its own.
+std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<NamedExpression>& operators,
+                                  const arch::ArchSpec& a, const CompareOptions& options, const KnownTimes& known) {
+  constexpr std::size_t kBestOf = 10;
+  const Constructor constructor(a, {options.search}, kBestOf);
+  std::vector<Candidate> out(operators.size());
+  parallel_for(out.size(), options.jobs, [&] {
+    return [&](std::size_t i) {
+      const NamedExpression& op = operators[i];
+      Candidate& c = out[i];
+      c.place = c.row.id = c.row.tile = op.id;
+      c.row.kind = op.kind;
+      c.row.group = suite;
+      c.row.operator_id = op.id;
+      c.row.count = op.count;
+      c.row.operations = operations_of(op.expression);
+      base::Diagnostics diags;
+      if (auto best = constructor.best(op.expression, diags))
+        c.program = std::move(best->program);
+      else
+        c.row.errors.push_back(fmt::format("{}: {}", op.id, diags.sentences().front()));
+      add_times(known, a, op.expression.dtype, c);
+    };
+  });
+  return out;
+}
+
+// Rows of one kind, or of all.
+template <class Ours, class Truth>
+std::optional<Accuracy> accuracy_where(const Comparison& c, const std::string* kind, Ours ours, Truth truth) {
+  std::vector<PredictedTime> times;
+  for (const ComparedRow& r : c.rows) {
+    if (kind != nullptr && r.kind != *kind) continue;
+    if (const auto t = truth(r)) times.push_back({r.group, r.tile, ours(r), *t});
+  }
+  if (times.empty()) return std::nullopt;
+  return accuracy_of(times, c.min_tiles);
+}
+
+AccuracyOfKind accuracy_of_kind(const Comparison& c, const std::string* kind) {
+  const auto measured = [](const ComparedRow& r) { return r.comparable ? r.measured_us : std::nullopt; };
+  const auto predicted = [](const ComparedRow& r) { return r.predicted_us(); };
+  const auto simulated = [](const ComparedRow& r) { return r.simulated_us(); };
+  AccuracyOfKind out{kind != nullptr ? *kind : "all", accuracy_where(c, kind, predicted, measured), {}, {}};
+  const bool any = std::any_of(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return r.simulation; });
+  if (any) out.simulated = accuracy_where(c, kind, simulated, measured);
+  if (any) out.model = accuracy_where(c, kind, predicted, simulated);
+  return out;
+}
+
+base::Map to_entries(const AccuracyOfKind& f) {
+  base::Map out = {{"kind", f.kind, {}}};
+  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted), {}});
+  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated), {}});
+  if (f.model) out.push_back({"model", to_entries(*f.model), {}});
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> ComparedRow::predicted_us() const {
+  return prediction ? std::optional(prediction->predicted_us) : std::nullopt;
+}
+
+std::optional<double> ComparedRow::simulated_us() const {
+  return simulation ? std::optional(simulation->simulated_us) : std::nullopt;
+}
+
+std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
+                                  const Progress& progress, base::Diagnostics& diags) {
+  std::vector<Candidate> candidates;
+  Comparison out;
+  out.min_tiles = options.min_tiles;
+  if (source.batch) {
+    candidates = read_lines(*source.batch, a, options);
+    refuse_lone_rows(candidates);
+    const std::size_t all = candidates.size();
+    leave_out(candidates, options.programs);
+    if (options.sample) draw(candidates, *options.sample, options.seed);
+    out.left_out = all - candidates.size();
+  } else {
+    const std::string suite = source.workload.suite.value_or("");
+    KnownTimes known;
+    if (options.rows)
+      known.measured = times_in(read_kept_rows(*options.rows, diags), a.name);
+    else if (source.workload.dtype.value_or(base::Dtype::kF32) == base::Dtype::kF32)  // which published times are of
+      known.published = load_published(a.name, suite, diags);
+    if (!known.published && !known.measured && !options.simulate && diags.ok())
+      diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, give "
+                                  "--rows, or compare a --batch with measured_us",
+                                  suite, a.name));
+    const auto operators = expressions_of(source.workload, diags);
+    if (!diags.ok()) return std::nullopt;
+    note_instructions(*operators, a, diags);
+    if (known.published) out.measured = kPublishedColumn;
+    if (known.measured) out.measured = options.rows->name;
+    candidates = suite_rows(suite, *operators, a, options, known);
+  }
+  predict(candidates, a, options.jobs);
+  if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
+  for (Candidate& c : candidates) out.rows.push_back(std::move(c.row));
+  return out;
+}
+
+std::optional<Totals> totals_of(const Comparison& c, bool simulated) {
+  std::vector<TimedProgram> programs;
+  for (const ComparedRow& r : c.rows) {
+    TimedProgram& p = programs.emplace_back(
+        TimedProgram{r.operator_id, r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}});
+    if (simulated && r.simulation)
+      p.bound_by = longest_stall(*r.simulation).name;
+    else if (!simulated && r.prediction)
+      p.bound_by = r.prediction->bottleneck;
+  }
+  return totals_of(programs);
+}
+
+std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c) {
+  std::vector<std::string> kinds;
+  for (const ComparedRow& r : c.rows)
+    if (!r.kind.empty()) kinds.push_back(r.kind);
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  std::vector<AccuracyOfKind> out;
+  for (const std::string& kind : kinds) out.push_back(accuracy_of_kind(c, &kind));
+  out.push_back(accuracy_of_kind(c, nullptr));
+  return out;
+}
+
+base::Value to_document(const ComparedRow& r) {
+  base::Map row = {{"id", r.id, {}}};
+  if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+  if (!r.group.empty()) row.push_back({"group", r.group, {}});
+  if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
+  if (r.count) row.push_back({"count", *r.count, {}});
+  if (r.prediction) base::append(row, to_entries(*r.prediction));
+  if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (r.core_mhz) row.push_back({"core_mhz", *r.core_mhz, {}});
+  if (r.library_us) {
+    row.push_back({"library", r.library, {}});
+    row.push_back({"library_us", *r.library_us, {}});
+  }
+  if (r.measured_us && r.prediction)
+    row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1, {}});
+  if (r.measured_us && r.simulation)
+    row.push_back({"simulated_error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  return row;
+}
+
+base::Value summary_of(const Comparison& c) {
+  const auto failed =
+      std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
+  base::List kinds;
+  for (const AccuracyOfKind& f : accuracy_by_kind(c)) kinds.emplace_back(to_entries(f));
+  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size()), {}},
+                   {"failed", static_cast<std::int64_t>(failed), {}},
+                   {"left_out", static_cast<std::int64_t>(c.left_out), {}}};
+  if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
+  out.push_back({"kinds", std::move(kinds), {}});
+  const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });
+  if (const auto total = totals_of(c, false)) out.push_back({"total", to_document(*total, "predicted_us"), {}});
+  if (const auto total = any_simulated ? totals_of(c, true) : std::nullopt)
+    out.push_back({"simulated_total", to_document(*total, "simulated_us"), {}});
+  return out;
+}
+
+}  // namespace tilescope::experiments
