@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/code.h"
+#include "api/code.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "targets/lowered.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // What ptxas says of a kernel, and the scratchpad that it is launched with.
@@ -77,4 +77,4 @@ std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec
   return best;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

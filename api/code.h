@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "api/device_usage.h"
 #include "arch/spec.h"
 #include "backends/cuda/emit.h"
 #include "backends/cuda/nvrtc.h"
-#include "experiments/programs/device_usage.h"
 #include "lower/kernel.h"
 #include "tile/program.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct ProgramCode {
   lower::Module module;
@@ -31,4 +31,4 @@ std::string about(const tile::RProgram& p);
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
                                    const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/compile.h"
+#include "api/compile.h"
 
 #include <algorithm>
 #include <mutex>
@@ -7,18 +7,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/common/parallel.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/programs/workload.h"
+#include "api/common/parallel.h"
+#include "api/construct.h"
+#include "api/detail/welder.h"
+#include "api/from_model.h"
+#include "api/instructions.h"
+#include "api/operator_kind.h"
+#include "api/workload.h"
 #include "tile/bsp/document.h"
 #include "tile/group.h"
 #include "tile/program_json.h"
 #include "tile/transfer/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 std::string joined(const tile::Extents& extents, std::size_t count) {
@@ -117,12 +118,14 @@ SearchStats stats_of(const construct::SearchStatistics& e) {
   return s;
 }
 
-CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a,
+CompiledOperator compile_one(const NamedExpression& op, const ConstructOptions& options, const arch::ArchSpec& a,
                              std::optional<tile::RProgram>& first) {
   // A published policy ranks configurations; stages that are fused have no programs yet.
-  auto configurations = constructor.configurations(op.expression);
-  Constructed found;
-  if (!configurations || op.expression.stages.size() == 1) found = constructor.construct(op.expression);
+  std::optional<Configurations> configurations;
+  if (options.search.search == Search::kWelderOpen)
+    configurations = welder_configurations(op.expression, a, options.keep);
+  Ranked found;
+  if (!configurations || op.expression.stages.size() == 1) found = construct(op.expression, a, options);
   CompiledOperator out;
   out.id = op.id;
   out.kind = op.kind;
@@ -134,17 +137,11 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   if (found.statistics) out.stats = stats_of(*found.statistics);
   out.error = configurations ? configurations->error : std::move(found.error);
   out.configurations = std::move(configurations);
-  for (const tile::RProgram& p : found.programs) {
-    base::Diagnostics diags;
-    if (const auto estimate = constructor.estimator()(p, &diags, {}))
-      out.programs.push_back(compiled_program(p, *estimate, a));
-    else
-      out.error = diags.sentences().front();
+  for (const RankedProgram& p : found.programs) {
+    CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a));
+    if (options.search.pareto) compiled.core_bytes = core_bytes(p.program, a);
   }
-  if (constructor.keeps_front())
-    for (std::size_t r = 0; r < out.programs.size(); ++r)
-      out.programs[r].core_bytes = constructor.core_bytes(found.programs[r]);
-  if (!found.programs.empty()) first = std::move(found.programs.front());
+  if (!found.programs.empty()) first = std::move(found.programs.front().program);
   return out;
 }
 
@@ -205,13 +202,13 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
     diags.error({diags.add_source("--mma")}, "only --search roller constructs for a matrix instruction");
   if (!expressions || !diags.ok()) return std::nullopt;
   note_instructions(*expressions, a, diags);
-  const Constructor constructor(a, search, keep, given);
+  const ConstructOptions options{search, keep, given};
   std::vector<CompiledOperator> out(expressions->size());
   std::vector<std::optional<tile::RProgram>> firsts(out.size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
   const auto one = [&](std::size_t i) {
-    out[i] = compile_one((*expressions)[i], constructor, a, firsts[i]);
+    out[i] = compile_one((*expressions)[i], options, a, firsts[i]);
     const std::lock_guard lock(one_at_a_time);
     progress(++done, out.size());
   };
@@ -266,4 +263,4 @@ std::string batch_of(const std::vector<CompiledOperator>& operators) {
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

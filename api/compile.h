@@ -7,18 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "api/common/prediction.h"
+#include "api/common/progress.h"
+#include "api/common/totals.h"
+#include "api/configurations.h"
+#include "api/device_usage.h"
+#include "api/search.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/totals.h"
-#include "experiments/programs/configurations.h"
-#include "experiments/programs/device_usage.h"
-#include "experiments/programs/search.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // What to compile: a suite, by its name or its file, with values of its variables; or one expression with its sizes and
 // shapes, as the command line writes them.
@@ -97,4 +97,4 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
 // Every program as a line of a batch (--batch): ID.RANK, in the group ID, with the operator's count.
 std::string batch_of(const std::vector<CompiledOperator>& operators);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

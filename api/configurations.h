@@ -8,7 +8,7 @@
 
 #include "base/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // One configuration for people.
 struct ConfigurationRow {
@@ -24,4 +24,4 @@ struct Configurations {
   std::string error;                   // why there are none
 };
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

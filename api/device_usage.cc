@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/device_usage.h"
+#include "api/device_usage.h"
 
 #include <algorithm>
 #include <mutex>
@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/code.h"
+#include "api/common/parallel.h"
+#include "api/compile.h"
 #include "base/check.h"
-#include "experiments/common/parallel.h"
-#include "experiments/programs/code.h"
-#include "experiments/programs/compile.h"
 #include "tile/program_json.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 void add_to(CompiledProgram& compiled, const cuda::DeviceCompiler& compiler, const arch::ArchSpec& a) {
@@ -81,4 +81,4 @@ base::Value to_document(const DeviceUsage& usage) {
                    {"kernels", std::move(kernels), {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "api/common/progress.h"
 #include "arch/spec.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct CompiledOperator;
 
@@ -44,4 +44,4 @@ void add_device_usage(std::vector<CompiledOperator>& operators, const arch::Arch
 
 base::Value to_document(const DeviceUsage& usage);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/emit.h"
+#include "api/emit.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "api/code.h"
+#include "api/detail/launch_document.h"
+#include "api/given.h"
+#include "api/given_kernels.h"
 #include "backends/cuda/emit.h"
-#include "experiments/programs/code.h"
-#include "experiments/programs/detail/launch_document.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/given_kernels.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // The dialect of that name, or an error that lists the names.
@@ -79,4 +79,4 @@ std::optional<EmittedProgram> emit_kernels(const NamedText& file, std::string_vi
   return emitted({std::move(kernels->module)}, head, *language, a, diags, {diags.add_source(file.name)});
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/programs/source.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // The kernels of a program document (CompiledProgram::document), as lower/print.h shows them. Nothing where the program
 // cannot run on the chip.
@@ -36,4 +36,4 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
 std::optional<EmittedProgram> emit_kernels(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/explain.h"
+#include "api/explain.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,16 +12,16 @@
 
 #include <fmt/format.h>
 
+#include "api/common/parallel.h"
+#include "api/construct.h"
+#include "api/from_model.h"
+#include "api/instructions.h"
+#include "api/operator_kind.h"
+#include "api/workload.h"
 #include "arch/numbers.h"
 #include "construct/candidate_pools.h"
-#include "experiments/common/parallel.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/programs/workload.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // As many as `compile` keeps by default: what its first one is, is the best here.
@@ -29,14 +29,18 @@ constexpr std::size_t kKeep = 10;
 // Of programs that changed chips share: those of one operator take a few MiB.
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 
-// A chip and what constructs for it; stays where it is, for the constructor refers to the chip.
+// A chip and the model of it; stays where it is, for the estimator refers to the chip.
 struct Chip {
-  explicit Chip(arch::ArchSpec spec) : arch(std::move(spec)), constructor(arch, {Search::kRoller}, kKeep) {}
+  explicit Chip(arch::ArchSpec spec) : arch(std::move(spec)), estimate(targets::target_of(arch).estimate(arch)) {}
   Chip(const Chip&) = delete;
   Chip& operator=(const Chip&) = delete;
 
+  Ranked construct(const expr::Expression& e, construct::CandidatePools* pools = nullptr) const {
+    return api::construct(e, arch, {{Search::kRoller}, kKeep}, pools);
+  }
+
   arch::ArchSpec arch;
-  Constructor constructor;
+  targets::Estimator estimate;
 };
 
 using Dtypes = std::pair<base::Dtype, base::Dtype>;  // of values, of their sums
@@ -141,20 +145,20 @@ struct Timed {
   double us() const { return estimate ? estimate->total_us : std::numeric_limits<double>::infinity(); }
 };
 
-Timed timed(std::optional<BestProgram> best) {
+Timed timed(std::optional<RankedProgram> best) {
   return best ? Timed{std::move(best->program), best->estimate} : Timed{};
 }
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
   base::Diagnostics diags;
   const auto taken = targets::target_of(chip.arch).retargeted_to(p, chip.arch, diags, {});
-  return taken ? chip.constructor.estimator()(*taken, nullptr, {}) : std::nullopt;
+  return taken ? chip.estimate(*taken, nullptr, {}) : std::nullopt;
 }
 
 // An operator with its programs on the chip as it is and the best of them, and what became of every change.
 struct Work {
   const NamedExpression* op = nullptr;
-  std::vector<tile::RProgram> programs;
+  std::vector<RankedProgram> programs;
   Timed best;
   std::string error;
   struct Answer {
@@ -168,15 +172,14 @@ struct Work {
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   const expr::Expression& op = w.op->expression;
-  const Constructed found = c.searches(op) ? c.chip->constructor.construct(op, &pools) : Constructed{};
+  const Ranked found = c.searches(op) ? c.chip->construct(op, &pools) : Ranked{};
   base::Diagnostics diags;
   if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
   // chip as it is among them.
-  std::vector<const tile::RProgram*> tried;
-  for (const auto* programs : {&found.programs, &w.programs})
-    for (const tile::RProgram& p : *programs) tried.push_back(&p);
-  const Timed there = timed(best_on(c.chip->arch, c.chip->constructor.estimator(), tried, diags));
+  std::vector<const tile::RProgram*> others;
+  for (const RankedProgram& p : w.programs) others.push_back(&p.program);
+  const Timed there = timed(best_on(c.chip->arch, c.chip->estimate, found.programs, others, diags));
   const auto fixed = estimate_fixed(w.best.program, *c.chip);
   const bool keeps = fixed && fixed->total_us <= there.us();
   if (!keeps && !there.estimate) return {std::nullopt, first_sentence(diags.sentences().front())};
@@ -268,13 +271,11 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   parallel_for(work.size(), jobs, [&] {
     return [&](std::size_t i) {
       work[i].op = &(*expressions)[i];
-      Constructed found = chip.constructor.construct(work[i].op->expression);
+      Ranked found = chip.construct(work[i].op->expression);
       work[i].programs = std::move(found.programs);
       base::Diagnostics against;
       if (!found.error.empty()) against.error({}, std::move(found.error));
-      std::vector<const tile::RProgram*> tried;
-      for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
-      work[i].best = timed(best_on(a, chip.constructor.estimator(), tried, against));
+      work[i].best = timed(best_on(a, chip.estimate, work[i].programs, {}, against));
       if (!work[i].best.estimate && !against.ok()) work[i].error = against.sentences().front();
       work[i].answers.resize(chips.size());
     };
@@ -303,4 +304,4 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "api/common/prediction.h"
+#include "api/common/progress.h"
+#include "api/common/totals.h"
+#include "api/compile.h"
 #include "arch/load.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/totals.h"
-#include "experiments/programs/compile.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // The chip with one more override, or nothing after errors.
 using LoadChanged = std::function<std::optional<arch::ArchSpec>(const arch::Override&, base::Diagnostics&)>;
@@ -89,4 +89,4 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
 // "total":{...}}.
 base::Value to_document(const std::vector<ExplainedOperator>& operators);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "experiments/programs/explain.h"
+#include "api/explain.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using base::List;
@@ -137,4 +137,4 @@ base::Value to_document(const std::vector<ExplainedOperator>& operators) {
   return Map{{"operators", list_of(operators), {}}, {"total", to_document(totals_of(operators), "predicted_us"), {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

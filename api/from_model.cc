@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/from_model.h"
+#include "api/from_model.h"
 
 #include <variant>
 #include <vector>
 
+#include "api/operator_kind.h"
 #include "arch/bands.h"
 #include "arch/key.h"
-#include "experiments/programs/operator_kind.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // The chip's band of that kind, of any element type where none is named; null where it has none.
@@ -52,4 +52,4 @@ Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, cons
   return p;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

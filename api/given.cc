@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/given.h"
+#include "api/given.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "experiments/common/parallel.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/programs/workload.h"
+#include "api/common/parallel.h"
+#include "api/construct.h"
+#include "api/instructions.h"
+#include "api/workload.h"
 #include "lower/kernel.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
 std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
                                         const arch::ArchSpec& a, construct::Restrictions restrictions, int jobs) {
-  const Constructor constructor(a, {Search::kRoller}, top, std::move(restrictions));
-  std::vector<Constructed> found(expressions.size());
+  const ConstructOptions options{{Search::kRoller}, top, std::move(restrictions)};
+  std::vector<Ranked> found(expressions.size());
   parallel_for(found.size(), jobs,
-               [&] { return [&](std::size_t i) { found[i] = constructor.construct(expressions[i].expression); }; });
+               [&] { return [&](std::size_t i) { found[i] = construct(expressions[i].expression, a, options); }; });
   std::vector<GivenProgram> out;
   for (std::size_t i = 0; i < found.size(); ++i) {
     GivenProgram op;
@@ -33,10 +33,10 @@ std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expr
     op.count = expressions[i].count;
     if (!found[i].error.empty()) op.errors.push_back(op.place + ": " + found[i].error);
     if (found[i].programs.empty()) out.push_back(op);
-    for (tile::RProgram& p : found[i].programs) {
+    for (std::size_t r = 0; r < found[i].programs.size(); ++r) {
       GivenProgram& given = out.emplace_back(op);
-      given.rank = static_cast<std::size_t>(&p - found[i].programs.data());
-      given.program = std::move(p);
+      given.rank = r;
+      given.program = std::move(found[i].programs[r].program);
     }
   }
   return out;
@@ -151,4 +151,4 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

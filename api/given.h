@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs as they were given, read and checked; for the .cc files of experiments/ alone.
+// Programs as they were given, read and checked; for api/ and experiments/ alone.
 
 #include <memory>
 #include <optional>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
-#include "experiments/programs/source.h"
 #include "tile/program.h"
 #include "tile/stage_reader.h"
 
@@ -19,7 +19,7 @@ namespace tilescope::lower {
 struct Module;
 }
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // One program, or why there is none.
 struct GivenProgram {
@@ -72,4 +72,4 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
 std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
                                                         base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/given_kernels.h"
+#include "api/given_kernels.h"
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 const base::DocumentLimits kKernelFileLimits = lower::kKernelLimits;
 
@@ -25,4 +25,4 @@ std::optional<lower::KernelDocument> read_kernel_file(const NamedText& file, con
   return kernels;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/instructions.h"
+#include "api/instructions.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using Dtypes = std::pair<base::Dtype, base::Dtype>;  // of factors and of sums
@@ -170,4 +170,4 @@ void note_instructions(const std::vector<GivenProgram>& programs, const arch::Ar
   Notes(a, a.name, diags).widened(widened);
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // By which of a chip's instructions operators are computed, and what a user has to hear of it: instructions that are
-// left out, values that are widened; for the .cc files of experiments/ alone.
+// left out, values that are widened; for api/ and experiments/ alone.
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "api/compile.h"
+#include "api/given.h"
+#include "api/workload.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "construct/restrictions.h"
-#include "experiments/programs/compile.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/workload.h"
 #include "tile/program.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // The restrictions of a workload, whose operators these are. Errors at `--mma` where the chip has no matrix
 // instruction of that name, where it multiplies other dtypes than an operator's, and where it cannot be lowered.
@@ -34,4 +34,4 @@ void note_instructions(const std::vector<NamedExpression>& operators, const arch
 void note_instructions(const tile::RProgram& program, const arch::ArchSpec& a, base::Diagnostics& diags);
 void note_instructions(const std::vector<GivenProgram>& programs, const arch::ArchSpec& a, base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

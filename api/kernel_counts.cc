@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/kernel_counts.h"
+#include "api/kernel_counts.h"
 
 #include <utility>
 
+#include "api/given.h"
+#include "api/given_kernels.h"
 #include "arch/hierarchy.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/given_kernels.h"
 #include "lower/counters.h"
 #include "lower/operations.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // More would take minutes to count.
@@ -84,4 +84,4 @@ base::Value to_document(const std::vector<KernelCount>& kernels) {
   return base::Map{{"kernels", std::move(list), {}}, {"predicted_us", nullptr, {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

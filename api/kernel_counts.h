@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/programs/source.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Accesses to the device's memory, as its cache sees them, or to the scratchpad. Transactions are sectors or bank
 // passes (lower/counters.h).
@@ -35,4 +35,4 @@ std::optional<std::vector<KernelCount>> count_kernels(const NamedText& file, con
 // {"kernels":[...],"predicted_us":null}.
 base::Value to_document(const std::vector<KernelCount>& kernels);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/detail/launch_document.h"
+#include "api/detail/launch_document.h"
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/dtype.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 std::string_view name_of(lower::Role role) {
@@ -63,4 +63,4 @@ base::Value launch_document(const lower::Module& m, const cuda::Emitted& emitted
   return base::Map{{"arrays", std::move(arrays), {}}, {"kernels", std::move(kernels), {}}, {"text", emitted.text, {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/operator_kind.h"
+#include "api/operator_kind.h"
 
 #include <vector>
 
 #include "arch/key.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using arch::OperatorKind;
@@ -63,4 +63,4 @@ double operations_of(const expr::Expression& e) {
   return sum;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kind of operator a stage is; for the .cc files of experiments/ alone.
+// What kind of operator a stage is; for api/ and experiments/ alone.
 
 #include <string>
 
 #include "expr/expression.h"
 #include "tile/program.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Its name as of arch::OperatorKind.
 std::string kind_of(const expr::Expression& one_stage);
@@ -22,4 +22,4 @@ double operations_of(const tile::RProgram& p);
 // Arithmetic operations of all points of all stages, a multiply-add counting as two and a function as one.
 double operations_of(const expr::Expression& e);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/predict.h"
+#include "api/predict.h"
 
 #include <algorithm>
 #include <mutex>
@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/common/parallel.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/operator_kind.h"
+#include "api/common/parallel.h"
+#include "api/from_model.h"
+#include "api/given.h"
+#include "api/operator_kind.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // What one thread keeps while it works through its share of the lines.
@@ -134,4 +134,4 @@ std::optional<Prediction> predict_program(const NamedText& file, const arch::Arc
   return prediction_of(*estimate, a, *program);
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

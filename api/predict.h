@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/errors.h"
+#include "api/common/prediction.h"
+#include "api/common/progress.h"
+#include "api/common/totals.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/errors.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/totals.h"
-#include "experiments/programs/source.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // One line of a batch: its prediction, or why there is none.
 struct PredictedRow {
@@ -59,4 +59,4 @@ base::Value to_document(const BatchSummary& summary);
 // was made for another one.
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/search.h"
+#include "api/search.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 struct NamedSearch {
@@ -40,4 +40,4 @@ std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags)
   return std::nullopt;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -9,7 +9,7 @@
 #include "base/diagnostics.h"
 #include "targets/search.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 using targets::Search;
 using targets::SearchOptions;
@@ -21,4 +21,4 @@ std::string_view name_of(Search search);
 // The search of that name, or an error that lists the names.
 std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

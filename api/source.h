@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "api/compile.h"
 #include "base/document.h"
-#include "experiments/programs/compile.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct NamedText {
   std::string name, text;  // of a file
@@ -34,4 +34,4 @@ struct ProgramSource {
   std::optional<NamedText> program, batch, kernels;
 };
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

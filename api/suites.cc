@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/suites.h"
+#include "api/suites.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/operator_kind.h"
+#include "api/workload.h"
 #include "base/dtype.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/programs/workload.h"
 #include "expr/suites.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // An axis of several stages is named once, where it first stands.
@@ -59,4 +59,4 @@ bool is_suite_file(std::string_view suite) { return expr::is_suite_file(suite); 
 
 std::string suite_schema_path() { return expr::suite_schema_path(); }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "api/compile.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/programs/compile.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // One operator of a suite with its sizes.
 struct SuiteRow {
@@ -43,4 +43,4 @@ bool is_suite_file(std::string_view suite);
 // Where the JSON Schema of suite files stands.
 std::string suite_schema_path();
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/detail/welder.h"
+#include "api/detail/welder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "construct/welder_open.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 base::List list_of(const tile::Extents& extents) {
@@ -105,4 +105,4 @@ Configurations welder_configurations(const expr::Expression& e, const arch::Arch
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/workload.h"
+#include "api/workload.h"
 
 #include <utility>
 
-#include "experiments/programs/operator_kind.h"
+#include "api/operator_kind.h"
 #include "expr/infer.h"
 #include "expr/parse_args.h"
 #include "expr/scale.h"
 #include "expr/suites.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 base::Position begin_of(const std::string& option, base::Diagnostics& diags) {
@@ -88,4 +88,4 @@ std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workl
   return suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

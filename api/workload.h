@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a Workload to expressions with all ranges and shapes; for the .cc files of experiments/ alone.
+// From a Workload to expressions with all ranges and shapes; for api/ and experiments/ alone.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "api/compile.h"
 #include "base/diagnostics.h"
-#include "experiments/programs/compile.h"
 #include "expr/expression.h"
 #include "expr/suites.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct NamedExpression {
   std::string id;
@@ -44,4 +44,4 @@ std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnos
 // The operators of a workload, or nothing after errors in a suite's file, at `--suite`, `--op`, `--size` and `--shape`.
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

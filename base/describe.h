@@ -232,8 +232,11 @@ std::optional<Row> row_of(const Value& document) {
 
 // --- tables
 
+template <class Row>
+std::vector<Column> columns_of();
+
 // Calls `put(name, value)` for each element in turn; nested ones have names such as level.l2_bytes. Absent elements are
-// null; of an absent part none is put.
+// null, those of an absent part too.
 template <class Put>
 class CellWriter {
  public:
@@ -248,10 +251,12 @@ class CellWriter {
   }
   template <class Row>
   void part(const Row& row) {
-    if constexpr (kIsOptional<Row>) {
-      if (row) describe(*this, *row);
-    } else {
+    if constexpr (!kIsOptional<Row>) {
       describe(*this, row);
+    } else if (row) {
+      describe(*this, *row);
+    } else {
+      for (const Column& c : columns_of<typename Row::value_type>()) put_(prefix_ + std::string(c.name), Value(nullptr));
     }
   }
   template <class Row>

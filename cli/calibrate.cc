@@ -17,10 +17,10 @@
 namespace tilescope::cli {
 namespace {
 
+using api::ErrorStatistics;
 using experiments::CalibratedRatio;
 using experiments::CalibrationMethod;
 using experiments::CalibrationRun;
-using experiments::ErrorStatistics;
 
 struct Options {
   ArchOptions arch;
@@ -101,7 +101,7 @@ std::string_view nothing_found(const CalibrationRun& c) {
   return c.method == CalibrationMethod::kBandsOnly ? "too few shapes for an error band" : "identifies no ratio";
 }
 
-CalibrationRun calibrate(const Options& o, const experiments::NamedText& file, const arch::ArchSpec& a) {
+CalibrationRun calibrate(const Options& o, const api::NamedText& file, const arch::ArchSpec& a) {
   if (!o.microbench.empty()) return experiments::calibrate_by_microbenchmarks(file, a);
   Progress progress("fits");
   return experiments::calibrate(file, a, o.calibrate,

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/common/new_file.h"
 #include "cli/usage.h"
-#include "experiments/common/new_file.h"
 
 namespace tilescope::cli {
 
@@ -116,7 +116,7 @@ void print_json(base::Value document, const base::Diagnostics& diags) {
 
 bool write_text(const std::string& text, const std::string& file) {
   try {
-    experiments::NewFile out(file);
+    api::NewFile out(file);
     out.write(text);
     out.finish();
     return true;

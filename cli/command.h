@@ -26,26 +26,15 @@ inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kBadInput = 2;
 
+// Every subcommand, in the order of --help: X(arch) stands for add_arch.
+#define TILESCOPE_SUBCOMMANDS(X)                                                                               \
+  X(arch) X(compile) X(predict) X(compare) X(explain) X(calibrate) X(simulate) X(trace) X(emit) X(verify) \
+  X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(doctor)
+
 // Each adds its subcommand; running it writes its exit status to `status`.
-void add_arch(CLI::App& app, int& status);
-void add_compile(CLI::App& app, int& status);
-void add_predict(CLI::App& app, int& status);
-void add_compare(CLI::App& app, int& status);
-void add_explain(CLI::App& app, int& status);
-void add_calibrate(CLI::App& app, int& status);
-void add_simulate(CLI::App& app, int& status);
-void add_trace(CLI::App& app, int& status);
-void add_emit(CLI::App& app, int& status);
-void add_verify(CLI::App& app, int& status);
-void add_measure(CLI::App& app, int& status);
-void add_sweep(CLI::App& app, int& status);
-void add_status(CLI::App& app, int& status);
-void add_merge(CLI::App& app, int& status);
-void add_export(CLI::App& app, int& status);
-void add_report(CLI::App& app, int& status);
-void add_search_quality(CLI::App& app, int& status);
-void add_suite(CLI::App& app, int& status);
-void add_doctor(CLI::App& app, int& status);
+#define TILESCOPE_ADD(name) void add_##name(CLI::App& app, int& status);
+TILESCOPE_SUBCOMMANDS(TILESCOPE_ADD)
+#undef TILESCOPE_ADD
 
 // The chip of --arch with its --set overrides: options that most commands have.
 class ArchOptions {

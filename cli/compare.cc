@@ -28,7 +28,7 @@ using experiments::Comparison;
 
 struct Options {
   ArchOptions arch;
-  experiments::Workload workload;  // of a suite
+  api::Workload workload;  // of a suite
   std::string suite, batch, dtype, search = "roller", rows, plot;
   experiments::CompareOptions compare;
   std::size_t worst = 10;
@@ -103,9 +103,9 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   experiments::CompareOptions options = o.compare;
-  if (const auto search = experiments::search_of(o.search, diags)) options.search = *search;
+  if (const auto search = api::search_of(o.search, diags)) options.search = *search;
   if (!diags.ok()) return report(diags);
-  experiments::ProgramSource source;
+  api::ProgramSource source;
   if (o.batch.empty()) {
     source.workload = o.workload;
     source.workload.suite = o.suite;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope compile: the best tile programs of an operator or a suite, as a table, as JSON, or as program files.
 
-#include "experiments/programs/compile.h"
+#include "api/compile.h"
 
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/emit.h"
 #include "cli/command.h"
 #include "cli/compile_tables.h"
 #include "cli/legend.h"
@@ -15,18 +16,17 @@
 #include "cli/progress.h"
 #include "cli/usage.h"
 #include "experiments/accuracy/published.h"
-#include "experiments/programs/emit.h"
 
 namespace tilescope::cli {
 namespace {
 
-using experiments::CompiledOperator;
+using api::CompiledOperator;
 
 struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
   std::string search = "roller", folder, print, bands;
-  experiments::SearchOptions trying;  // budget and seed
+  api::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
   bool json = false, nvrtc = false, legend = false, pareto = false, stats = false;
 };
@@ -47,22 +47,21 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
   for (const CompiledOperator& op : operators)
     for (std::size_t r = 0; r < op.programs.size(); ++r)
       if (!write_program(op.programs[r].document, fmt::format("{}/{}.{}.json", folder, op.id, r))) return false;
-  return write_text(experiments::batch_of(operators), fmt::format("{}/{}", folder, kBatchFile));
+  return write_text(api::batch_of(operators), fmt::format("{}/{}", folder, kBatchFile));
 }
 
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
-std::optional<experiments::PublishedTimes> published_for(const Options& o, const experiments::Workload& w,
+std::optional<experiments::PublishedTimes> published_for(const Options& o, const api::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
   if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype.value_or(base::Dtype::kF32) != base::Dtype::kF32)
     return {};
   return experiments::load_published(chip, *w.suite, diags);
 }
 
-std::optional<std::vector<CompiledOperator>> compile(const Options& o, const experiments::Workload& w,
-                                                     const arch::ArchSpec& a, const experiments::SearchOptions& search,
-                                                     base::Diagnostics& diags) {
+std::optional<std::vector<CompiledOperator>> compile(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
+                                                     const api::SearchOptions& search, base::Diagnostics& diags) {
   Progress progress("operators");
-  return experiments::compile(
+  return api::compile(
       w, a, search, static_cast<std::size_t>(o.top), o.jobs,
       [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
@@ -71,8 +70,7 @@ std::optional<std::vector<CompiledOperator>> compile(const Options& o, const exp
 bool add_usage(const Options& o, const arch::ArchSpec& a, std::vector<CompiledOperator>& operators) {
   {
     Progress progress("programs");
-    experiments::add_device_usage(operators, a, o.jobs,
-                                  [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+    api::add_device_usage(operators, a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); });
   }
   bool every = true;
   for (const CompiledOperator& op : operators)
@@ -88,7 +86,7 @@ bool add_usage(const Options& o, const arch::ArchSpec& a, std::vector<CompiledOp
 bool print_kernels(const std::vector<CompiledOperator>& operators, const arch::ArchSpec& a, base::Diagnostics& diags) {
   for (const CompiledOperator& op : operators) {
     if (op.programs.empty()) continue;
-    const auto text = experiments::kernel_text(op.programs.front().document, a, diags);
+    const auto text = api::kernel_text(op.programs.front().document, a, diags);
     if (text)
       fmt::print("{}{}: {}\n\n{}", &op == &operators.front() ? "" : "\n", op.id, op.programs.front().block_tile, *text);
   }
@@ -101,7 +99,7 @@ bool print_kernel_documents(const std::vector<CompiledOperator>& operators, bool
   base::List all;
   for (const CompiledOperator& op : operators) {
     if (op.programs.empty()) continue;
-    auto kernels = experiments::kernel_document(op.programs.front().document, a, diags);
+    auto kernels = api::kernel_document(op.programs.front().document, a, diags);
     if (kernels) all.emplace_back(base::Map{{"id", op.id, {}}, {"kernel", std::move(*kernels), {}}});
   }
   if (!diags.ok()) return false;
@@ -120,9 +118,9 @@ void print_one(const CompiledOperator& op, const arch::ArchSpec& a) {
 }
 
 // --stats where nothing would count.
-void check_stats(const std::optional<experiments::Search>& search, const std::optional<arch::ArchSpec>& a,
+void check_stats(const std::optional<api::Search>& search, const std::optional<arch::ArchSpec>& a,
                  base::Diagnostics& diags) {
-  if (search && *search != experiments::Search::kRoller)
+  if (search && *search != api::Search::kRoller)
     diags.error({diags.add_source("--stats")}, "only --search roller counts what it does");
   if (const std::string why = a ? targets::refused(*a, targets::target_of(*a).statistics) : ""; !why.empty())
     diags.error({diags.add_source("--stats")}, why);
@@ -130,18 +128,18 @@ void check_stats(const std::optional<experiments::Search>& search, const std::op
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const experiments::Workload workload = o.workload.read(diags);
-  const auto search = experiments::search_of(o.search, diags);
+  const api::Workload workload = o.workload.read(diags);
+  const auto search = api::search_of(o.search, diags);
   auto a = o.print.empty() ? o.arch.load_for(&targets::Target::construct, diags)
            : o.json        ? o.arch.load_for(&targets::Target::emit, diags)
                            : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
   if (o.stats) check_stats(search, a, diags);
   if (!diags.ok()) {
-    experiments::check(workload, diags);
+    api::check(workload, diags);
     return report(diags);
   }
-  if (const std::string why = o.nvrtc ? experiments::no_device_compiler(*a) : ""; !why.empty()) {
+  if (const std::string why = o.nvrtc ? api::no_device_compiler(*a) : ""; !why.empty()) {
     fmt::print(stderr, "{}\n", why);
     return kFailed;
   }
@@ -157,7 +155,7 @@ int run(const Options& o) {
     return report(diags);
   if (!o.print.empty()) return every ? kDone : kFailed;
   if (o.json)
-    print_json(experiments::to_document(*operators, o.stats), diags);
+    print_json(api::to_document(*operators, o.stats), diags);
   else if (o.workload.is_suite())
     print_suite(*operators, published);
   else

@@ -13,8 +13,8 @@
 namespace tilescope::cli {
 namespace {
 
-using experiments::CompiledOperator;
-using experiments::CompiledProgram;
+using api::CompiledOperator;
+using api::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
   const bool on_tiles = op.programs.front().on_tiles;
@@ -36,7 +36,7 @@ void print_programs(const CompiledOperator& op) {
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const CompiledProgram& c = op.programs[r];
-    const experiments::Prediction& p = c.prediction;
+    const api::Prediction& p = c.prediction;
     std::vector<std::string> row = {fmt::format("{}", r),
                                     c.axes,
                                     c.block_tile,
@@ -70,16 +70,16 @@ void print_kernels(const CompiledOperator& op) {
 
 // Why one program is slower than another: the terms of its time, and what the outermost level and the banks do.
 void print_terms(const CompiledOperator& op) {
-  const experiments::Prediction& first = op.programs.front().prediction;
+  const api::Prediction& first = op.programs.front().prediction;
   std::vector<Column> columns = {{"#", true}};
-  for (const experiments::TermRow& t : first.terms) columns.push_back({t.name, true});
+  for (const api::TermRow& t : first.terms) columns.push_back({t.name, true});
   columns.push_back({first.levels.front().name + " MB", true, 1});
   columns.push_back({first.levels.back().name + " conflicts", true, 1});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
-    const experiments::Prediction& p = op.programs[r].prediction;
+    const api::Prediction& p = op.programs[r].prediction;
     std::vector<std::string> row = {fmt::format("{}", r)};
-    for (const experiments::TermRow& t : p.terms) row.push_back(time_text(t.us));
+    for (const api::TermRow& t : p.terms) row.push_back(time_text(t.us));
     row.push_back(fmt::format("{:.1f}", p.levels.front().bytes / 1e6));
     row.push_back(fmt::format("{:.2f}x", p.levels.back().conflict_ratio));
     table.add(row);
@@ -102,7 +102,7 @@ void print_configurations(const CompiledOperator& op, const arch::ArchSpec& a) {
                {"smem KiB", true},
                {"score", true}});
   std::size_t rank = 0;
-  for (const experiments::ConfigurationRow& c : op.configurations->rows)
+  for (const api::ConfigurationRow& c : op.configurations->rows)
     table.add({fmt::format("{}", rank++), c.tile, c.steps, fmt::format("{}", c.threads), fmt::format("{}", c.blocks),
                fmt::format("{}", c.blocks_per_core), fmt::format("{}", c.waves), fmt::format("{:.0f}", c.traffic_bytes),
                fmt::format("{:.1f}", static_cast<double>(c.smem_bytes) / 1024), fmt::format("{:.0f}", c.score)});
@@ -136,7 +136,7 @@ std::vector<std::string> best_row(const CompiledOperator& op, const TotalColumns
     row.emplace_back("-");
     return row;
   }
-  const CompiledProgram& best = experiments::best_of(op);
+  const CompiledProgram& best = api::best_of(op);
   row.insert(row.end(), {best.block_tile, best.thread_tile, best.layout, time_text(best.prediction.predicted_us)});
   totals.add_rates(row, i);
   row.push_back(best.prediction.bottleneck);
@@ -152,14 +152,14 @@ std::vector<std::string> total_row(const TotalColumns& totals) {
 }
 
 TotalColumns columns_of(const std::vector<CompiledOperator>& operators) {
-  std::vector<experiments::TimedOperator> timed;
+  std::vector<api::TimedOperator> timed;
   for (const CompiledOperator& op : operators) {
-    experiments::TimedOperator& t = timed.emplace_back();
+    api::TimedOperator& t = timed.emplace_back();
     t.count = op.count;
     t.operations = op.operations;
     if (op.programs.empty()) continue;
-    t.us = experiments::best_of(op).prediction.predicted_us;
-    t.bound_by = experiments::best_of(op).prediction.bottleneck;
+    t.us = api::best_of(op).prediction.predicted_us;
+    t.bound_by = api::best_of(op).prediction.bottleneck;
   }
   return TotalColumns(std::move(timed));
 }
@@ -171,7 +171,7 @@ std::vector<std::string> published_cells(const CompiledOperator& op, const exper
   return {time_text(c->published_us), percent_text(c->error_ratio)};
 }
 
-void print_errors(const std::vector<experiments::ErrorsOfKind>& kinds) {
+void print_errors(const std::vector<api::ErrorsOfKind>& kinds) {
   if (kinds.empty()) return;
   fmt::print("\nour best, predicted, against {} as published: mean of |error|, and of the error\n",
              experiments::kPublishedColumn);
@@ -216,7 +216,7 @@ void print_suite(const std::vector<CompiledOperator>& operators,
 }
 
 void print_stats(const std::vector<CompiledOperator>& operators) {
-  const std::optional<experiments::SearchStats> all = experiments::total_stats(operators);
+  const std::optional<api::SearchStats> all = api::total_stats(operators);
   if (!all) return;  // no operator has a program
   fmt::print("\n");
   Table table({{"operator"},
@@ -227,7 +227,7 @@ void print_stats(const std::vector<CompiledOperator>& operators) {
                {"cache hits", true},
                {"roofline", true},
                {"gap", true}});
-  const auto add = [&](const std::string& id, const experiments::SearchStats& s) {
+  const auto add = [&](const std::string& id, const api::SearchStats& s) {
     table.add({id, fmt::format("{}", s.tiles), fmt::format("{}", s.evaluated), fmt::format("{}", s.pruned),
                fmt::format("{}", s.cache_misses), fmt::format("{}", s.cache_hits),
                s.least_us ? time_text(*s.least_us) : "-", s.gap ? fmt::format("{:.1f} %", 100 * *s.gap) : "-"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope emit: a program's kernels as CUDA C++ or HIP.
 
-#include "experiments/programs/emit.h"
+#include "api/emit.h"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@ int run(const Options& o) {
   const auto a = o.arch.load_for(&targets::Target::emit, diags);
   const bool program = o.kernels.empty();
   const std::string& name = program ? o.program : o.kernels;
-  const auto text = base::read_file(name, diags.add_source(name), diags,
-                                    program ? base::DocumentLimits{} : experiments::kKernelFileLimits);
-  const auto emit = program ? &experiments::emit_program : &experiments::emit_kernels;
+  const auto text =
+      base::read_file(name, diags.add_source(name), diags, program ? base::DocumentLimits{} : api::kKernelFileLimits);
+  const auto emit = program ? &api::emit_program : &api::emit_kernels;
   const auto emitted = diags.ok() ? emit({name, *text}, o.dialect, *a, diags) : std::nullopt;
   if (!emitted) return report(diags);
   report_notes(diags);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope explain: what binds an operator's best program, and how its time answers to every number of the chip.
 
-#include "experiments/programs/explain.h"
+#include "api/explain.h"
 
 #include <memory>
 
@@ -16,7 +16,7 @@
 namespace tilescope::cli {
 namespace {
 
-using experiments::ExplainedOperator;
+using api::ExplainedOperator;
 
 struct Options {
   ArchOptions arch;
@@ -25,20 +25,20 @@ struct Options {
   bool json = false, legend = false;
 };
 
-std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const experiments::Workload& w,
-                                                      const arch::ArchSpec& a, base::Diagnostics& diags) {
+std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
+                                                      base::Diagnostics& diags) {
   Progress progress("changes");
-  return experiments::explain(
+  return api::explain(
       w, a, [&](const arch::Override& one_more, base::Diagnostics& own) { return o.arch.load_with(one_more, own); },
       o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const experiments::Workload workload = o.workload.read(diags);
+  const api::Workload workload = o.workload.read(diags);
   const auto a = o.arch.load_for(&targets::Target::construct, diags);
   if (!diags.ok()) {
-    experiments::check(workload, diags);
+    api::check(workload, diags);
     return report(diags);
   }
   const auto operators = explain(o, workload, *a, diags);
@@ -46,7 +46,7 @@ int run(const Options& o) {
   report_notes(diags);
   const bool every = report_operators(*operators);
   if (o.json)
-    print_json(experiments::to_document(*operators), diags);
+    print_json(api::to_document(*operators), diags);
   else if (o.workload.is_suite())
     print_explained_suite(*operators);
   else if (every)

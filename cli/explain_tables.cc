@@ -14,13 +14,13 @@
 namespace tilescope::cli {
 namespace {
 
-using experiments::Change;
-using experiments::Elasticity;
-using experiments::ExplainedOperator;
-using experiments::MeanElasticity;
-using experiments::Prediction;
-using experiments::Refusal;
-using experiments::TermRow;
+using api::Change;
+using api::Elasticity;
+using api::ExplainedOperator;
+using api::MeanElasticity;
+using api::Prediction;
+using api::Refusal;
+using api::TermRow;
 
 std::string elasticity_text(double e) { return fmt::format("{:+.2f}", e); }
 
@@ -72,9 +72,9 @@ std::vector<std::string> three_strongest(const ExplainedOperator& op) {
 }
 
 TotalColumns columns_of(const std::vector<ExplainedOperator>& operators) {
-  std::vector<experiments::TimedOperator> timed;
+  std::vector<api::TimedOperator> timed;
   for (const ExplainedOperator& op : operators) {
-    experiments::TimedOperator& t = timed.emplace_back();
+    api::TimedOperator& t = timed.emplace_back();
     t.count = op.count;
     t.operations = op.operations;
     if (!op.prediction) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one binary: parses the command line, calls one function of experiments/, prints.
+// The one binary: parses the command line, calls one function of api/ or experiments/, prints.
 
 #include <clocale>
 #include <cstdio>
@@ -42,25 +42,9 @@ int run(int argc, char** argv) {
       },
       "What the columns of tables and the shorthand of layouts mean");
   int status = cli::kDone;
-  cli::add_arch(app, status);
-  cli::add_compile(app, status);
-  cli::add_predict(app, status);
-  cli::add_compare(app, status);
-  cli::add_explain(app, status);
-  cli::add_calibrate(app, status);
-  cli::add_simulate(app, status);
-  cli::add_trace(app, status);
-  cli::add_emit(app, status);
-  cli::add_verify(app, status);
-  cli::add_measure(app, status);
-  cli::add_sweep(app, status);
-  cli::add_status(app, status);
-  cli::add_merge(app, status);
-  cli::add_export(app, status);
-  cli::add_report(app, status);
-  cli::add_search_quality(app, status);
-  cli::add_suite(app, status);
-  cli::add_doctor(app, status);
+#define TILESCOPE_ADD(name) cli::add_##name(app, status);
+  TILESCOPE_SUBCOMMANDS(TILESCOPE_ADD)
+#undef TILESCOPE_ADD
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope predict: times of given programs by the model.
 
-#include "experiments/programs/predict.h"
+#include "api/predict.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "api/kernel_counts.h"
 #include "cli/command.h"
 #include "cli/legend.h"
 #include "cli/program_options.h"
@@ -14,13 +15,12 @@
 #include "cli/table.h"
 #include "cli/total_columns.h"
 #include "cli/usage.h"
-#include "experiments/programs/kernel_counts.h"
 
 namespace tilescope::cli {
 namespace {
 
-using experiments::PredictedRow;
-using experiments::Prediction;
+using api::PredictedRow;
+using api::Prediction;
 
 struct Options {
   ArchOptions arch;
@@ -31,11 +31,11 @@ struct Options {
 
 int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto text = base::read_file(o.program, diags.add_source(o.program), diags);
-  const auto p = text ? experiments::predict_program({o.program, *text}, a, diags) : std::nullopt;
+  const auto p = text ? api::predict_program({o.program, *text}, a, diags) : std::nullopt;
   if (!p) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(experiments::to_entries(*p), diags);
+    print_json(api::to_entries(*p), diags);
     return kDone;
   }
   const std::string band = p->band ? fmt::format(" (80 % interval {})", band_text(*p->band)) : "";
@@ -43,10 +43,10 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
              time_text(p->predicted_us), band, p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
              p->occupancy_limit);
   Table terms({{"term"}, {"alone", true}});
-  for (const experiments::TermRow& t : p->terms) terms.add({t.name, time_text(t.us)});
+  for (const api::TermRow& t : p->terms) terms.add({t.name, time_text(t.us)});
   terms.print();
   Table levels({{"level"}, {"bytes", true}, {"transactions", true}, {"conflicts", true}, {"time", true}});
-  for (const experiments::LevelRow& l : p->levels)
+  for (const api::LevelRow& l : p->levels)
     levels.add({l.name, fmt::format("{:.4g}", l.bytes), fmt::format("{:.4g}", l.transactions),
                 fmt::format("{:.2f}x", l.conflict_ratio), time_text(l.time_us)});
   levels.print();
@@ -55,12 +55,12 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
 
 // What kernels do, and no time of it.
 int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, experiments::kKernelFileLimits);
-  const auto kernels = text ? experiments::count_kernels({o.kernels, *text}, a, diags) : std::nullopt;
+  const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, api::kKernelFileLimits);
+  const auto kernels = text ? api::count_kernels({o.kernels, *text}, a, diags) : std::nullopt;
   if (!kernels) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(experiments::to_document(*kernels), diags);
+    print_json(api::to_document(*kernels), diags);
     return kDone;
   }
   Table table({{"kernel"},
@@ -70,8 +70,8 @@ int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
                {"bytes written", true},
                {"requests", true},
                {"transactions", true}});
-  for (const experiments::KernelCount& k : *kernels)
-    for (const experiments::KernelLevel& l : k.levels)
+  for (const api::KernelCount& k : *kernels)
+    for (const api::KernelLevel& l : k.levels)
       table.add({k.name, fmt::format("{}{:.6g}", k.operations_at_most ? "at most " : "", k.operations), l.name,
                  fmt::format("{}", l.read_bytes), fmt::format("{}", l.written_bytes), fmt::format("{}", l.requests),
                  fmt::format("{}", l.transactions)});
@@ -81,7 +81,7 @@ int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
 }
 
 void print_batch(const std::vector<PredictedRow>& rows) {
-  const experiments::BatchSummary s = experiments::summarize(rows);
+  const api::BatchSummary s = api::summarize(rows);
   std::vector<Column> columns = {{"id"}, {"predicted", true}};
   if (s.total) columns.insert(columns.end(), {{"count", true}, {"FLOP/s", true, 1}});
   columns.insert(columns.end(), {{"bound by"}, {"measured", true}, {"error", true}});
@@ -100,15 +100,15 @@ void print_batch(const std::vector<PredictedRow>& rows) {
   table.print();
   if (s.total) print_totals(*s.total, "predicted");
   fmt::print("\n{} of {} lines predicted, {} failed\n", s.predicted, s.rows, s.failed);
-  if (const experiments::ErrorStatistics& e = s.errors; e.compared > 0)
+  if (const api::ErrorStatistics& e = s.errors; e.compared > 0)
     fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", e.compared,
                100 * e.mape_ratio, 100 * e.median_error_ratio, percent_text(e.bias_ratio));
 }
 
-std::vector<PredictedRow> predict_rows(const experiments::NamedText& batch, const Options& o, const arch::ArchSpec& a) {
+std::vector<PredictedRow> predict_rows(const api::NamedText& batch, const Options& o, const arch::ArchSpec& a) {
   Progress progress("lines");
-  return experiments::predict_batch(batch.text, batch.name, a, o.jobs,
-                                    [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  return api::predict_batch(batch.text, batch.name, a, o.jobs,
+                            [&](std::size_t done, std::size_t all) { progress.update(done, all); });
 }
 
 int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
@@ -118,7 +118,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
   const std::vector<PredictedRow> rows = predict_rows(*batch, o, a);
   const int status = report_rows(rows);
   if (o.json)
-    print_rows(rows, experiments::to_document(experiments::summarize(rows)), o.jobs);
+    print_rows(rows, api::to_document(api::summarize(rows)), o.jobs);
   else
     print_batch(rows);
   return status;

@@ -14,11 +14,10 @@
 namespace tilescope::cli {
 namespace {
 
-std::optional<experiments::NamedText> file_of(const std::string& name, base::DocumentLimits limits,
-                                              base::Diagnostics& diags) {
+std::optional<api::NamedText> file_of(const std::string& name, base::DocumentLimits limits, base::Diagnostics& diags) {
   auto text = base::read_file(name, diags.add_source(name), diags, limits);
   if (!text) return std::nullopt;
-  return experiments::NamedText{name, std::move(*text)};
+  return api::NamedText{name, std::move(*text)};
 }
 
 }  // namespace
@@ -70,8 +69,8 @@ void WorkloadOptions::require() const {
   if (!given()) throw CLI::RequiredError("--op or --suite");
 }
 
-experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
-  experiments::Workload out = workload_;
+api::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
+  api::Workload out = workload_;
   out.dtype = dtype_option(dtype_, diags);
   out.direct_stores = stores_ == "direct";
   out.fuse = fuse_;
@@ -130,12 +129,12 @@ void ProgramOptions::require_one_for(const std::string& option) const {
                                                    is_batch() ? "--batch" : "--suite"));
 }
 
-std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics& diags) const {
-  experiments::ProgramSource out;
+std::optional<api::ProgramSource> ProgramOptions::read(base::Diagnostics& diags) const {
+  api::ProgramSource out;
   out.workload = workload_.read(diags);
   if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
   if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
-  if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, experiments::kKernelFileLimits, diags);
+  if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, api::kKernelFileLimits, diags);
   if (!diags.ok()) return std::nullopt;
   return out;
 }
@@ -155,7 +154,7 @@ CLI::Option* add_measured_batch(CLI::App& command, std::string& batch) {
       ->check(some_text());
 }
 
-std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags) {
+std::optional<api::NamedText> read_batch(const std::string& name, base::Diagnostics& diags) {
   std::error_code failed;
   if (!std::filesystem::is_directory(name, failed)) return file_of(name, kBatchLimits, diags);
   const std::filesystem::path written = std::filesystem::path(name) / kBatchFile;
@@ -164,7 +163,7 @@ std::optional<experiments::NamedText> read_batch(const std::string& name, base::
   return std::nullopt;
 }
 
-std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {
+std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, api::ProgramFilter& filter) {
   return {command.add_option("--min-threads", filter.min_threads, "Leave out programs of fewer threads a block"),
           command.add_option("--max-accumulators", filter.max_accumulators,
                              "Leave out programs of which a thread computes more results at once")};
@@ -172,9 +171,9 @@ std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::P
 
 CLI::Option* add_search(CLI::App& command, std::string& search) {
   return command
-      .add_option("--search", search,
-                  fmt::format("How programs are found, one of {} (docs/search.md)",
-                              fmt::join(experiments::search_names(), ", ")))
+      .add_option(
+          "--search", search,
+          fmt::format("How programs are found, one of {} (docs/search.md)", fmt::join(api::search_names(), ", ")))
       ->capture_default_str();
 }
 

@@ -9,8 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "api/source.h"
 #include "base/diagnostics.h"
-#include "experiments/programs/source.h"
 
 namespace tilescope::cli {
 
@@ -25,10 +25,10 @@ class WorkloadOptions {
   void require() const;
   bool is_suite() const { return !suite_->empty(); }
   // The workload; an error at --dtype where it is none.
-  experiments::Workload read(base::Diagnostics& diags) const;
+  api::Workload read(base::Diagnostics& diags) const;
 
  private:
-  experiments::Workload workload_;
+  api::Workload workload_;
   std::string stores_ = "any", fuse_ = "all";
   std::string dtype_;
   CLI::Option* op_ = nullptr;
@@ -53,7 +53,7 @@ class ProgramOptions {
   void require_one_for(const std::string& option) const;
   bool is_batch() const { return !batch_file_.empty(); }
   // Nothing after errors: a file that cannot be read, a dtype that is none.
-  std::optional<experiments::ProgramSource> read(base::Diagnostics& diags) const;
+  std::optional<api::ProgramSource> read(base::Diagnostics& diags) const;
 
  private:
   WorkloadOptions workload_;
@@ -78,7 +78,7 @@ class MicrobenchmarkOption {
 CLI::Option* add_measured_batch(CLI::App& command, std::string& batch);
 
 // Adds --min-threads and --max-accumulators.
-std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter);
+std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, api::ProgramFilter& filter);
 
 // Adds --search: how programs are found.
 CLI::Option* add_search(CLI::App& command, std::string& search);
@@ -93,6 +93,6 @@ inline constexpr const char* kBatchFile = "programs.jsonl";
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 
 // A whole file of such a length, or the batch in a folder that compile -o wrote; nothing after an error.
-std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
+std::optional<api::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
 
 }  // namespace tilescope::cli

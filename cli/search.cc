@@ -16,8 +16,8 @@
 namespace tilescope::cli {
 namespace {
 
+using api::Search;
 using experiments::Quality;
-using experiments::Search;
 using experiments::SearchedOperator;
 using experiments::SearchQuality;
 
@@ -70,7 +70,7 @@ void print_qualities(const char* what, const std::vector<Quality>& qualities) {
                {"of"}});
   for (const Quality& q : qualities)
     if (q.operators > 0)
-      table.add({std::string(experiments::name_of(q.search)), fmt::format("{}", q.n), fmt::format("{}", q.operators),
+      table.add({std::string(api::name_of(q.search)), fmt::format("{}", q.n), fmt::format("{}", q.operators),
                  fmt::format("{:.3f}x", q.mean_ratio), fmt::format("{:.0f} %", 100 * q.within_3),
                  fmt::format("{:.0f} %", 100 * q.within_15), fmt::format("{:.2f}x", q.worst_ratio), q.worst});
   table.print();
@@ -78,10 +78,10 @@ void print_qualities(const char* what, const std::vector<Quality>& qualities) {
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const experiments::Workload workload = o.workload.read(diags);
+  const api::Workload workload = o.workload.read(diags);
   const auto a = o.arch.load_for(&targets::Target::search, diags);
   if (!diags.ok()) {
-    experiments::check(workload, diags);
+    api::check(workload, diags);
     return report(diags);
   }
   Progress progress("programs");

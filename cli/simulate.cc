@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope simulate: programs on the simulated chip, beside what the model predicts.
 
-#include "experiments/simulate/simulate.h"
+#include "api/simulate/simulate.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,17 +21,17 @@
 namespace tilescope::cli {
 namespace {
 
-using experiments::SimulatedRow;
-using experiments::Simulation;
+using api::SimulatedRow;
+using api::Simulation;
 
 struct Options {
   ArchOptions arch;
   ProgramOptions programs;
   MicrobenchmarkOption microbench;
   std::string mode = "sampled";
-  std::int64_t scale = experiments::default_scale();
+  std::int64_t scale = api::default_scale();
   CLI::Option* scale_given = nullptr;
-  experiments::TimelineWords timeline;
+  api::TimelineWords timeline;
   std::string bands;
   int jobs = 0;
   bool json = false, legend = false;
@@ -53,19 +53,18 @@ void print_one(const SimulatedRow& row, const arch::ArchSpec& a) {
              s.exact ? "every step was run"
                      : fmt::format("{:.1f} % of the steps were run, the rest is steady", 100 * s.simulated_ratio));
   Table stalls({{"stall reason"}, {"cycles", true}, {"share", true}});
-  for (const experiments::StallRow& r : s.stalls)
-    stalls.add({r.name, fmt::format("{}", r.cycles), share(r.cycles, s.cycles)});
+  for (const api::StallRow& r : s.stalls) stalls.add({r.name, fmt::format("{}", r.cycles), share(r.cycles, s.cycles)});
   stalls.print();
   Table levels(
       {{"level"}, {"MB read", true}, {"MB written", true}, {"requests", true}, {"transactions", true}, {"hits", true}});
-  for (const experiments::SimulatedLevel& l : s.levels)
+  for (const api::SimulatedLevel& l : s.levels)
     levels.add({l.name, megabytes(l.read_bytes), megabytes(l.written_bytes), fmt::format("{}", l.requests),
                 fmt::format("{}", l.transactions), share(l.hits, l.transactions)});
   levels.print();
 }
 
 void print_errors(const std::vector<SimulatedRow>& rows) {
-  const auto kinds = experiments::model_errors_by_kind(rows);
+  const auto kinds = api::model_errors_by_kind(rows);
   if (kinds.empty()) return;
   fmt::print("\nthe model against the simulator: mean of |error|, and of the error\n");
   Table table({{"kind"}, {"programs", true}, {"mean |error|", true}, {"mean error", true}});
@@ -75,14 +74,14 @@ void print_errors(const std::vector<SimulatedRow>& rows) {
 }
 
 TotalColumns columns_of(const std::vector<SimulatedRow>& rows) {
-  std::vector<experiments::TimedOperator> timed;
+  std::vector<api::TimedOperator> timed;
   for (const SimulatedRow& r : rows) {
-    experiments::TimedOperator& t = timed.emplace_back();
+    api::TimedOperator& t = timed.emplace_back();
     t.count = r.count.value_or(1);
     t.operations = r.operations;
     if (!r.simulation) continue;
     t.us = r.simulation->simulated_us;
-    t.bound_by = experiments::longest_stall(*r.simulation).name;
+    t.bound_by = api::longest_stall(*r.simulation).name;
   }
   return TotalColumns(std::move(timed));
 }
@@ -110,7 +109,7 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
     predicted_us += static_cast<double>(r.count.value_or(1)) * r.predicted_us.value_or(0);
     ++done;
     const Simulation& s = *r.simulation;
-    const experiments::StallRow& longest = experiments::longest_stall(s);
+    const api::StallRow& longest = api::longest_stall(s);
     std::vector<std::string> cells = {r.id, r.kind};
     totals.add_count(cells, i);
     cells.insert(cells.end(), {r.predicted_us ? time_text(*r.predicted_us) : "-", time_text(s.simulated_us),
@@ -135,31 +134,31 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
     table.add(cells);
   }
   table.print();
-  if (const auto total = batch ? experiments::totals_of(rows) : std::nullopt) print_totals(*total, "simulated");
+  if (const auto total = batch ? api::totals_of(rows) : std::nullopt) print_totals(*total, "simulated");
   fmt::print("\n{} of {} programs simulated in {:.0f} s of CPU time, {} MB at most\n", done, rows.size(), cpu_seconds,
              peak >> 20);
   print_errors(rows);
 }
 
-std::optional<experiments::SimulationMode> mode_of(const std::string& name, base::Diagnostics& diags) {
-  const auto& names = experiments::kSimulationModes;
+std::optional<api::SimulationMode> mode_of(const std::string& name, base::Diagnostics& diags) {
+  const auto& names = api::kSimulationModes;
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<experiments::SimulationMode>(found - names.begin());
+  if (found != names.end()) return static_cast<api::SimulationMode>(found - names.begin());
   diags.error({diags.add_source("--mode")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), name,
                                                         base::did_you_mean(name, {names.begin(), names.end()})));
   return std::nullopt;
 }
 
-std::optional<std::vector<SimulatedRow>> simulate(const experiments::ProgramSource& source, const arch::ArchSpec& a,
-                                                  const experiments::SimulationHow& how, int jobs,
-                                                  const std::optional<experiments::TimelineRequest>& timeline,
+std::optional<std::vector<SimulatedRow>> simulate(const api::ProgramSource& source, const arch::ArchSpec& a,
+                                                  const api::SimulationHow& how, int jobs,
+                                                  const std::optional<api::TimelineRequest>& timeline,
                                                   base::Diagnostics& diags) {
   Progress progress("programs");
-  return experiments::simulate(
+  return api::simulate(
       source, a, how, jobs, timeline, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
-void add_timeline(CLI::App& command, experiments::TimelineWords& words) {
+void add_timeline(CLI::App& command, api::TimelineWords& words) {
   CLI::Option* file = command
                           .add_option("--timeline", words.file,
                                       "A file that shows what happened when, of one program; "
@@ -206,26 +205,26 @@ int run_microbenchmarks(const Options& o) {
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
-  if (mode && *mode != experiments::SimulationMode::kScaled && o.scale_given->count() > 0)
+  if (mode && *mode != api::SimulationMode::kScaled && o.scale_given->count() > 0)
     diags.error({diags.add_source("--scale")}, "needs --mode scaled");
-  if (mode == experiments::SimulationMode::kScaled && !o.timeline.file.empty())
+  if (mode == api::SimulationMode::kScaled && !o.timeline.file.empty())
     diags.error({diags.add_source("--timeline")}, "shows all of a chip, so it needs --mode full or sampled");
   auto a = o.arch.load_for(&targets::Target::simulate, diags);
   use_bands(o.bands, a, diags);
   const auto source = o.programs.read(diags);
-  std::optional<experiments::TimelineRequest> timeline;
-  if (a && !o.timeline.file.empty()) timeline = experiments::timeline_request(o.timeline, *a, diags);
-  const experiments::SimulationHow how(mode.value_or(experiments::SimulationMode::kSampled), o.scale);
-  if (a) experiments::check_scale(how, *a, diags);
+  std::optional<api::TimelineRequest> timeline;
+  if (a && !o.timeline.file.empty()) timeline = api::timeline_request(o.timeline, *a, diags);
+  const api::SimulationHow how(mode.value_or(api::SimulationMode::kSampled), o.scale);
+  if (a) api::check_scale(how, *a, diags);
   if (!diags.ok()) return report(diags);
   const auto rows = simulate(*source, *a, how, o.jobs, timeline, diags);
   if (!rows) return report(diags);
   report_notes(diags);
   bool every = true;
   for (const SimulatedRow& r : *rows) {
-    if (r.simulation && r.simulation->scaled && !r.simulation->scaled->refused.empty())
+    if (r.simulation && r.simulation->scaled && r.simulation->scaled->refused)
       fmt::print(stderr, "note: {}: --mode scaled refuses itself: {}; simulated in mode sampled\n", r.id,
-                 r.simulation->scaled->refused);
+                 *r.simulation->scaled->refused);
     every = every && r.errors.empty();
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
     if (r.timeline_until_us)
@@ -235,7 +234,7 @@ int run(const Options& o) {
                  o.timeline.file, *r.timeline_until_us, o.timeline.max_events);
   }
   if (o.json)
-    print_json(experiments::to_document(*rows, o.programs.is_batch()), diags);
+    print_json(api::to_document(*rows, o.programs.is_batch()), diags);
   else if (o.programs.is_one() && every)
     print_one(rows->front(), *a);
   else if (!o.programs.is_one())

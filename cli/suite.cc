@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/suites.h"
 #include "cli/command.h"
 #include "cli/table.h"
 #include "cli/usage.h"
-#include "experiments/programs/suites.h"
 
 namespace tilescope::cli {
 namespace {
@@ -31,11 +31,11 @@ int list(bool json) {
   Table table({{"suite"}, {"operators", true}, {"variables"}});
   base::List rows;
   int status = kDone;
-  for (const std::string_view name : experiments::suite_names()) {
+  for (const std::string_view name : api::suite_names()) {
     base::Diagnostics diags;
-    experiments::Workload workload;
+    api::Workload workload;
     workload.suite = std::string(name);
-    const auto suite = experiments::summary_of_suite(workload, diags);
+    const auto suite = api::summary_of_suite(workload, diags);
     if (!suite) {
       status = report(diags);
       continue;
@@ -54,12 +54,12 @@ int list(bool json) {
   return status;
 }
 
-std::optional<experiments::SuiteSummary> read(const Options& o, const std::string& name, base::Diagnostics& diags) {
-  experiments::Workload workload;
+std::optional<api::SuiteSummary> read(const Options& o, const std::string& name, base::Diagnostics& diags) {
+  api::Workload workload;
   workload.suite = name;
   workload.sizes = o.sizes;
   if (const auto dtype = dtype_option(o.dtype, diags)) workload.dtype = *dtype;
-  return experiments::summary_of_suite(workload, diags);
+  return api::summary_of_suite(workload, diags);
 }
 
 int show(const Options& o) {
@@ -68,12 +68,12 @@ int show(const Options& o) {
   if (!suite || !diags.ok()) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(experiments::to_document(*suite));
+    print_json(api::to_document(*suite));
     return kDone;
   }
   if (!suite->variables.empty()) fmt::print("{}\n\n", text_of(suite->variables));
   Table table({{"operator"}, {"kind"}, {"dtype"}, {"count", true}, {"sizes"}, {"GFLOP", true}});
-  for (const experiments::SuiteRow& r : suite->operators)
+  for (const api::SuiteRow& r : suite->operators)
     table.add({r.id, r.kind, r.dtype, fmt::format("{}", r.count), r.sizes, fmt::format("{:.4g}", 1e-9 * r.operations)});
   table.print();
   return kDone;
@@ -100,7 +100,7 @@ int check(const Options& o) {
 }
 
 int print_schema() {
-  const std::string path = experiments::suite_schema_path();
+  const std::string path = api::suite_schema_path();
   base::Diagnostics diags;
   const auto text = base::read_file(path, diags.add_source(path), diags);
   if (!text) return report(diags);

@@ -176,7 +176,7 @@ std::string times_text(double low_us, double high_us) {
   return low + " to " + high;
 }
 
-std::string band_text(const experiments::TimeBand& band) {
+std::string band_text(const api::TimeBand& band) {
   return (band.measured ? "" : "~") + times_text(band.low_us, band.high_us);
 }
 

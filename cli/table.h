@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/common/prediction.h"
+#include "api/common/prediction.h"
 
 namespace tilescope::cli {
 
@@ -40,7 +40,7 @@ std::string time_text(double us);
 // "1.1 to 1.4 ms", "980 us to 1.02 ms".
 std::string times_text(double low_us, double high_us);
 // The same of a band of times, with a "~" before it where it was measured of something else.
-std::string band_text(const experiments::TimeBand& band);
+std::string band_text(const api::TimeBand& band);
 // "12.3 %", of what has no sign.
 std::string share_text(double ratio);
 // "+12 %", "-3.4 %".

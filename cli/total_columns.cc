@@ -9,7 +9,7 @@
 
 namespace tilescope::cli {
 
-void print_totals(const experiments::Totals& t, const char* time) {
+void print_totals(const api::Totals& t, const char* time) {
   std::vector<std::string> bound;
   for (const auto& [name, ratio] : t.bound_ratios) bound.push_back(fmt::format("{} {:.0f} %", name, 100 * ratio));
   const auto timed = static_cast<std::int64_t>(t.timed);
@@ -19,8 +19,8 @@ void print_totals(const experiments::Totals& t, const char* time) {
              bound.empty() ? "" : fmt::format("; bound by {}", fmt::join(bound, ", ")));
 }
 
-TotalColumns::TotalColumns(std::vector<experiments::TimedOperator> operators)
-    : operators_(std::move(operators)), totals_(experiments::totals_of(operators_)) {
+TotalColumns::TotalColumns(std::vector<api::TimedOperator> operators)
+    : operators_(std::move(operators)), totals_(api::totals_of(operators_)) {
   counted_ = std::any_of(operators_.begin(), operators_.end(), [](const auto& op) { return op.count != 1; });
 }
 
@@ -39,7 +39,7 @@ void TotalColumns::add_count(std::vector<std::string>& row, std::size_t i) const
 
 void TotalColumns::add_rates(std::vector<std::string>& row, std::size_t i) const {
   const auto share = totals_.share_of(operators_[i]);
-  const auto rate = experiments::rate_of(operators_[i]);
+  const auto rate = api::rate_of(operators_[i]);
   row.push_back(share ? share_text(*share) : "-");
   row.push_back(rate ? rate_text(*rate) : "-");
 }

@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "api/common/totals.h"
 #include "cli/table.h"
-#include "experiments/common/totals.h"
 
 namespace tilescope::cli {
 
 // "9 operators, 12 with their counts: predicted 12.3 ms, 182 TFLOP/s; bound by dram 61 %, arithmetic 39 %", in a line
 // of its own.
-void print_totals(const experiments::Totals& totals, const char* time);
+void print_totals(const api::Totals& totals, const char* time);
 
 // Adds the columns that every list of operators has: how often each occurs (where one does more than once), the share
 // of its time and its operations a second, and below the rows what they take together.
 class TotalColumns {
  public:
-  explicit TotalColumns(std::vector<experiments::TimedOperator> operators);
+  explicit TotalColumns(std::vector<api::TimedOperator> operators);
 
   // Behind the operator's name: `count`.
   void add_count(std::vector<Column>& columns) const;
@@ -29,7 +29,7 @@ class TotalColumns {
   void add_count(std::vector<std::string>& row, std::size_t i) const;
   void add_rates(std::vector<std::string>& row, std::size_t i) const;
 
-  const experiments::Totals& totals() const { return totals_; }
+  const api::Totals& totals() const { return totals_; }
   // "total", or "total of 8 of 10" where some operators have no time.
   std::string name() const;
   std::string count() const;  // of all
@@ -38,8 +38,8 @@ class TotalColumns {
   std::string bound_by() const;  // "dram 61 %": what bounds most of the time
 
  private:
-  std::vector<experiments::TimedOperator> operators_;
-  experiments::Totals totals_;
+  std::vector<api::TimedOperator> operators_;
+  api::Totals totals_;
   bool counted_ = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilescope trace: a DRAM level, or the caches before it, driven by a file of requests.
 
-#include "experiments/simulate/trace.h"
+#include "api/simulate/trace.h"
 
 #include <iterator>
 
@@ -20,7 +20,7 @@ struct Options {
   bool json = false;
 };
 
-void print(const experiments::TraceRow& r) {
+void print(const api::TraceRow& r) {
   fmt::print("{} requests, {} bursts in {} cycles, {:.1f} us\n", r.requests, r.bursts, r.cycles, r.time_us);
   fmt::print("{} {:.2f} GB/s, {:.1f} % of its peak; {:.1f} % of the bursts find their row open\n",
              r.levels.empty() ? "bus" : r.levels.back().name, r.bus_gbps, 100 * r.peak_ratio, 100 * r.row_hit_ratio);
@@ -37,11 +37,11 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load(diags);
   const auto text = base::read_file(o.file, diags.add_source(o.file), diags, kBatchLimits);
-  const auto row = diags.ok() ? experiments::run_trace({o.file, *text}, *a, {o.level, o.inject}, diags) : std::nullopt;
+  const auto row = diags.ok() ? api::run_trace({o.file, *text}, *a, {o.level, o.inject}, diags) : std::nullopt;
   if (!row) return report(diags);
   report_notes(diags);
   if (o.json)
-    print_json(experiments::to_document(*row));
+    print_json(api::to_document(*row));
   else
     print(*row);
   return kDone;

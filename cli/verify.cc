@@ -2,7 +2,7 @@
 // tilescope verify: emitted kernels on the CPU; their values, and their counters beside the simulator's and the
 // model's.
 
-#include "experiments/verify/verify.h"
+#include "api/verify/verify.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@
 namespace tilescope::cli {
 namespace {
 
-using experiments::VerifiedRow;
+using api::VerifiedRow;
 
 struct Options {
   ArchOptions arch;
@@ -34,7 +34,7 @@ std::string beside(double model, double runs) {
   return std::abs(error) < 5e-4 ? "" : percent_text(error);
 }
 
-const double* amount_of(const experiments::VerifiedAmounts& amounts, const std::string& name) {
+const double* amount_of(const api::VerifiedAmounts& amounts, const std::string& name) {
   for (const auto& [of, amount] : amounts)
     if (of == name) return &amount;
   return nullptr;
@@ -52,7 +52,7 @@ std::vector<std::string> compared_amounts(const std::vector<VerifiedRow>& rows) 
 }
 
 std::string verdict(const VerifiedRow& r) {
-  const experiments::ValueErrors &worst = r.worst_errors, &allowed = r.allowed_errors;
+  const api::ValueErrors &worst = r.worst_errors, &allowed = r.allowed_errors;
   if (worst.units > allowed.units)
     return fmt::format("wrong: off by {:.2g} units, {:.2g} allowed", worst.units, allowed.units);
   if (!r.values_ok) return fmt::format("wrong: off by {:.2g}, {:.2g} allowed", worst.ratio, allowed.ratio);
@@ -63,7 +63,7 @@ std::string verdict(const VerifiedRow& r) {
 // Which outputs the verdict is of, where it is not of all.
 std::string compared(const VerifiedRow& r) {
   if (r.compared == r.outputs) return "";
-  return fmt::format(", {} of {}, seed {}", r.compared, r.outputs, experiments::kVerifySeed);
+  return fmt::format(", {} of {}, seed {}", r.compared, r.outputs, api::kVerifySeed);
 }
 
 void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) {
@@ -97,10 +97,10 @@ void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) 
              runs == "kernel" ? "emitted text on the CPU, Kernel interpreted" : "cores with memory of their own");
 }
 
-std::optional<std::vector<VerifiedRow>> verify(const experiments::ProgramSource& source, const arch::ArchSpec& a,
-                                               int jobs, base::Diagnostics& diags) {
+std::optional<std::vector<VerifiedRow>> verify(const api::ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                               base::Diagnostics& diags) {
   Progress progress("programs");
-  return experiments::verify(
+  return api::verify(
       source, a, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
@@ -115,14 +115,14 @@ int run(const Options& o) {
   const auto rows = verify(*source, *a, o.jobs, diags);
   if (!rows) return report(diags);
   report_notes(diags);
-  const std::string runs = experiments::runs_of(*a);
+  const std::string runs = api::runs_of(*a);
   bool every = true;
   for (const VerifiedRow& r : *rows) {
     every = every && r.values_ok && r.counters_ok;
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
-    print_json(experiments::to_document(*rows, runs), diags);
+    print_json(api::to_document(*rows, runs), diags);
   else
     print_table(*rows, runs);
   if (!o.json) print_legend(o.legend);

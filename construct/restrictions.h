@@ -11,7 +11,7 @@
 namespace tilescope::construct {
 
 // How stages may become one: not at all, elementwise ones in the bodies of those that read them (expr/rewrite.h), or
-// also in one kernel, with tensors that stay in the core (connecting.h).
+// also in one kernel, with tensors that stay in the core (fuse.h).
 enum class Fuse : std::uint8_t { kNone, kInline, kAll };
 
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a

@@ -17,7 +17,7 @@ constexpr Target refusing(const char* why) {
           .same_programs = why,
           .search = why,
           .aligned = why,
-          .connect = why,
+          .fuse = why,
           .lowering_refusal = why,
           .retargeted_to = why,
           .lower = why,

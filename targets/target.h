@@ -91,7 +91,7 @@ struct Target {
   Capability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                               std::size_t keep, const construct::Restrictions& given)>
       construct;
-  // Whether `roller`, and `connect` after it, find the same programs of such stages on both chips; false where that is
+  // Whether `roller`, and `fuse` after it, find the same programs of such stages on both chips; false where that is
   // not known.
   Capability<bool(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate)>
       same_programs;
@@ -104,11 +104,12 @@ struct Target {
   // The programs that an exhaustive search tries (construct/aligned_programs.h).
   Capability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)>
       aligned;
-  // The fastest program of an expression of several stages of which some share a kernel, `apart` being its best with
-  // every stage a kernel of its own; nothing where none is faster than that.
-  Capability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart,
-                                           const arch::ArchSpec& a, const construct::Restrictions& given)>
-      connect;
+  // The fastest program of an expression of several stages in which stages share kernels. `unfused` is its best program
+  // with every stage a kernel of its own, `stage_times` are the times of these kernels. Nothing where none is faster.
+  Capability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& unfused,
+                                           const std::vector<base::Microseconds>& stage_times, const arch::ArchSpec& a,
+                                           const construct::Restrictions& given)>
+      fuse;
   // Why no program may multiply by the instruction, in a sentence; empty where they may.
   Capability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
   // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it

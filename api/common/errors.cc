@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/common/errors.h"
+#include "api/common/errors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // Of an even number of values, the mean of the two in the middle.
@@ -72,4 +72,4 @@ base::Map to_entries(const ErrorStatistics& s) {
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -8,7 +8,7 @@
 
 #include "base/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct ErrorStatistics {
   std::size_t compared = 0;
@@ -41,4 +41,4 @@ double quantile_of(std::vector<Weighted> values, double share);
 // `compared` and, where something was, `mape_ratio`, `median_error_ratio`, `p90_error_ratio` and `bias_ratio`.
 base::Map to_entries(const ErrorStatistics& s);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/common/new_file.h"
+#include "api/common/new_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ void NewFile::finish() {
   if (::close(std::exchange(to_, -1)) != 0) fail();
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

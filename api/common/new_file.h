@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Where the file of that name lies or will lie: behind symbolic links, also behind one that leads to nothing yet. The
 // name itself, and in `why` the reason, where its links lead nowhere: in a circle, or to a folder that may not be read.
@@ -38,4 +38,4 @@ class NewFile {
   std::string buffer_;
 };
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

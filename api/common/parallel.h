@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Work on several threads with OpenMP, for the .cc files of experiments/ alone.
+// Work on several threads with OpenMP, for api/ and experiments/ alone.
 
 #include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <optional>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Calls a worker with 0, 1, ... n-1, each number once, on at most `jobs` threads; every thread makes its own worker.
 // The first exception is thrown again here, where OpenMP alone would end the program.
@@ -35,4 +35,4 @@ void parallel_for(std::size_t n, int jobs, MakeWorker make_worker) {
   if (failed) std::rethrow_exception(failed);
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A prediction as rows for people and documents: what the model says of one program, with the chip's names.
+// What the model says of one program, with the chip's names, described once (base/describe.h).
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/describe.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
+
+using base::to_entries;
 
 struct TermRow {
   std::string name;  // issue, arithmetic, scratchpad, ..., launch
@@ -24,36 +26,68 @@ struct LevelRow {
   double time_us = 0;
 };
 
-// What 8 of 10 measured times lie within, by the chip's error bands.
+template <class V>
+void describe(V& v, base::Is<LevelRow> auto& l) {
+  v.field({"bytes", "B", "Bytes that pass the level."}, l.bytes);
+  v.field({"transactions", "", "Transactions of the level: bursts, sectors or bank passes."}, l.transactions);
+  v.field({"conflict_ratio", "", "Passes over those without bank conflicts."}, l.conflict_ratio);
+  v.field({"time_us", "us", "The time that the level alone would take."}, l.time_us);
+}
+
+// The 80 % interval of measured times, from the chip's error bands.
 struct TimeBand {
   double low_us = 0, high_us = 0;
   bool measured = true;  // on this chip, of this kind and element type; else the nearest band that the chip's file has
 };
 
+template <class V>
+void describe(V& v, base::Is<TimeBand> auto& b) {
+  v.field({"low_us", "us", "Lower end of the 80 % interval of measured times."}, b.low_us);
+  v.field({"high_us", "us", "Upper end of the 80 % interval of measured times."}, b.high_us);
+  v.flag({"band_measured", "", "Whether the interval was measured on this chip, for this kind and element type."},
+         b.measured, true);
+}
+
 struct DramRow {
   double read_bytes = 0, written_bytes = 0;
-  double dirty_bytes = 0;  // of those written, what a cache still holds at the end
+  double dirty_bytes = 0;  // part of written_bytes
 };
+
+template <class V>
+void describe(V& v, base::Is<DramRow> auto& d) {
+  v.field({"dram_read_bytes", "B", "Bytes read from the DRAM by all kernels of the program."}, d.read_bytes);
+  v.field({"dram_written_bytes", "B", "Bytes written to the DRAM by all kernels of the program."}, d.written_bytes);
+  v.field({"dirty_bytes", "B", "Part of the written bytes that a cache still holds at the end."}, d.dirty_bytes);
+}
 
 struct Prediction {
   double predicted_us = 0;
-  std::optional<TimeBand> band;  // nothing where the chip has none for the program
+  std::optional<TimeBand> band;  // absent where the chip has none for the program
   std::string bottleneck;
-  std::vector<TermRow> terms;    // of all stages together
+  std::vector<TermRow> terms;    // of all nodes together
   std::vector<LevelRow> levels;  // outermost first
   std::optional<DramRow> dram;   // of programs of several nodes on SIMT cores
-  double occupancy_ratio = 0;    // of the longest stage, like what follows
+  double occupancy_ratio = 0;    // of the longest node, like what follows
   std::string occupancy_limit;
   std::int64_t registers_per_thread = 0;
   std::int64_t blocks = 0;
   double waves = 0;
 };
 
-// `low_us` and `high_us` where there is a band, as entries of a row, and "band_measured": false where it was measured
-// of something else.
-void add_band(base::Map& row, const std::optional<TimeBand>& band);
+template <class V>
+void describe(V& v, base::Is<Prediction> auto& p) {
+  v.field({"predicted_us", "us", "Time by the model."}, p.predicted_us);
+  v.part(p.band);
+  v.field({"bottleneck", "", "The term that takes longest alone."}, p.bottleneck);
+  v.numbers({{"terms", "us", "Parts of the predicted time, each as if it were all."}, "_us", "term."}, p.terms,
+            &TermRow::us);
+  v.rows({{"levels", "", "Traffic of each level of the chip's memory."}, "", "level."}, p.levels);
+  v.part(p.dram);
+  v.field({"occupancy_ratio", "", "Warps that a core runs over those that it could."}, p.occupancy_ratio);
+  v.field({"occupancy_limit", "", "What limits the warps of a core."}, p.occupancy_limit);
+  v.field({"registers_per_thread", "", "32-bit registers of a thread."}, p.registers_per_thread);
+  v.field({"blocks", "", "Blocks of the longest node."}, p.blocks);
+  v.field({"waves", "", "Blocks over those that the whole chip runs at once."}, p.waves);
+}
 
-// `predicted_us`, `bottleneck`, `terms`, `levels`, `occupancy_ratio`, `waves` and the rest, as entries of a row.
-base::Map to_entries(const Prediction& p);
-
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <functional>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,58 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A simulation as rows for people and documents: what the simulator says of one program, with the chip's names.
+// What the simulator says of one program, with the chip's names, described once (base/describe.h).
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/document.h"
+#include "base/describe.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
+
+using base::to_entries;
 
 struct StallRow {
   std::string name;  // issue, scratchpad, barrier, l1, l2, dram, dispatch, launch, tail
   std::int64_t cycles = 0;
 };
 
-// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
 struct SimulatedLevel {
   std::string name;  // the chip's
   std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
 };
 
-// The simulation of one `scale`-th of a chip, and that of a smaller part which validates it. Both are absent, or
-// refused with the reason, where the whole chip was simulated after all.
+template <class V>
+void describe(V& v, base::Is<SimulatedLevel> auto& l) {
+  v.field({"read_bytes", "B", "Bytes read from the level."}, l.read_bytes);
+  v.field({"written_bytes", "B", "Bytes written to the level."}, l.written_bytes);
+  v.field({"requests", "", "Accesses of warps to the level."}, l.requests);
+  v.field({"transactions", "", "Bursts, sectors or bank passes of the level."}, l.transactions);
+  v.field({"hits", "", "Transactions that found an open row, or their sector."}, l.hits);
+}
+
+// The times of one `scale`-th of a chip and of the smaller part that validates it.
+struct ScaledTimes {
+  double us = 0;
+  std::int64_t validation = 0;
+  double validation_us = 0;
+};
+
+template <class V>
+void describe(V& v, base::Is<ScaledTimes> auto& s) {
+  v.field({"scaled_us", "us", "Simulated time of the part of the chip."}, s.us);
+  v.field({"validation_scale", "", "Scale of the smaller part that validates it."}, s.validation);
+  v.field({"validation_us", "us", "Simulated time of that smaller part."}, s.validation_us);
+}
+
+// How a simulation of a part of the chip went; `refused` says why the whole chip was simulated after all.
 struct ScaledSimulation {
   std::int64_t scale = 0;
-  double us = 0;
-  std::int64_t validation = 0;  // scale of the part that validates; 0: there was none
-  double validation_us = 0;
-  std::string refused;
+  std::string mode;  // scaled, or sampled where the part was refused
+  std::optional<ScaledTimes> times;
+  std::optional<std::string> refused;
 };
+
+template <class V>
+void describe(V& v, base::Is<ScaledSimulation> auto& s) {
+  v.field({"scale", "", "One part of so many equal ones was simulated."}, s.scale);
+  v.field({"mode", "", "Which simulation the time is of: scaled, or sampled where the part was refused."}, s.mode);
+  v.part(s.times);
+  v.field({"refused", "", "Why the part does not stand for the chip."}, s.refused);
+}
 
 struct Simulation {
   double simulated_us = 0;
-  std::int64_t cycles = 0;             // of the core's clock, launches included
+  std::int64_t cycles = 0;
   std::vector<StallRow> stalls;        // add up to `cycles`
   std::vector<SimulatedLevel> levels;  // outermost first
-  std::int64_t blocks = 0;             // of all kernels
-  double simulated_ratio = 1;          // of all steps of all blocks; the rest is extrapolated
-  bool exact = true;                   // nothing was extrapolated
+  std::int64_t blocks = 0;
+  double simulated_ratio = 1;
+  bool exact = true;
   std::optional<ScaledSimulation> scaled;
 };
 
-// The amounts of each level under its name.
-base::Map to_entries(const std::vector<SimulatedLevel>& levels);
+template <class V>
+void describe(V& v, base::Is<Simulation> auto& s) {
+  v.field({"simulated_us", "us", "Time by the simulator."}, s.simulated_us);
+  v.field({"cycles", "cycles", "Cycles of the core's clock, launches included."}, s.cycles);
+  v.numbers({{"stalls", "cycles", "What the cycles are spent on."}, "_cycles", "stall."}, s.stalls, &StallRow::cycles);
+  v.rows({{"levels", "", "Traffic of each level of the chip's memory."}, "", "simulated."}, s.levels);
+  v.field({"blocks", "", "Blocks of all kernels."}, s.blocks);
+  v.field({"simulated_ratio", "", "Part of the steps of all blocks that was simulated; the rest is extrapolated."},
+          s.simulated_ratio);
+  v.field({"exact", "", "Whether nothing was extrapolated."}, s.exact);
+  v.object({"scaled", "", "Of --mode scaled: how the part of the chip was validated."}, s.scaled);
+}
 
-// `simulated_us`, `cycles`, `stalls`, `levels` and the rest, as entries of a row.
-base::Map to_entries(const Simulation& s);
+// The reason of most stall cycles.
+inline const StallRow& longest_stall(const Simulation& s) {
+  return *std::max_element(s.stalls.begin(), s.stalls.end(),
+                           [](const StallRow& a, const StallRow& b) { return a.cycles < b.cycles; });
+}
 
-// What to_entries wrote; nothing where it is something else.
-std::optional<Simulation> simulation_of(const base::Value& row);
-
-// The cause of most cycles.
-const StallRow& longest_stall(const Simulation& s);
-
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/common/totals.h"
+#include "api/common/totals.h"
 
 #include <algorithm>
 #include <map>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 double us_of_all(const TimedOperator& op) { return static_cast<double>(op.count) * op.us.value_or(0); }
@@ -66,4 +66,4 @@ base::Value to_document(const Totals& t, const std::string& time_key) {
                    {"bound", std::move(bound), {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

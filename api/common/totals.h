@@ -11,7 +11,7 @@
 
 #include "base/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // One operator with the time of one occurrence, where it has one.
 struct TimedOperator {
@@ -51,4 +51,4 @@ std::optional<double> rate_of(const TimedOperator& op);
 // {"operators","timed","count",TIME_KEY,"operations","gflops","bound":[{"bottleneck","ratio"}]}.
 base::Value to_document(const Totals& totals, const std::string& time_key);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

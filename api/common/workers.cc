@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/common/workers.h"
+#include "api/common/workers.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 
 #include <fmt/format.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 [[noreturn]] void fail(std::string_view what) {
@@ -174,4 +174,4 @@ std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::fun
   return results;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

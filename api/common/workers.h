@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/common/progress.h"
+#include "api/common/progress.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 struct WorkerResult {
   std::string text;            // what the job returned
@@ -40,4 +40,4 @@ void work_in_workers(std::size_t n, int jobs, const WorkerCalls& calls);
 std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::function<std::string(std::size_t)>& job,
                                          const Progress& progress);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -6,9 +6,9 @@
 #include "base/document.h"
 #include "lower/kernel.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // The arrays to allocate, the kernels in their order, and their text.
 base::Value launch_document(const lower::Module& m, const cuda::Emitted& emitted);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/simulate/simulate.h"
+#include "api/simulate/simulate.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/given_kernels.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/simulate/simulated_programs.h"
+#include "api/from_model.h"
+#include "api/given.h"
+#include "api/given_kernels.h"
+#include "api/operator_kind.h"
+#include "api/simulate/simulated_programs.h"
 #include "model/common/estimate.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 std::optional<double> SimulatedRow::model_error_ratio() const {
   if (!predicted_us || !simulation) return std::nullopt;
@@ -122,7 +122,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
     if (!r.group.empty()) row.push_back({"group", r.group, {}});
     if (r.count) row.push_back({"count", *r.count, {}});
     if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
-    add_band(row, r.predicted_band);
+    if (r.predicted_band) base::append(row, to_entries(*r.predicted_band));
     if (r.simulation) base::append(row, to_entries(*r.simulation));
     if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
     if (r.measured_us && r.simulation)
@@ -146,4 +146,4 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
   return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

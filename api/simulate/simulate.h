@@ -9,18 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/errors.h"
+#include "api/common/prediction.h"
+#include "api/common/progress.h"
+#include "api/common/simulation.h"
+#include "api/common/totals.h"
+#include "api/simulate/timeline.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/errors.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/simulation.h"
-#include "experiments/common/totals.h"
-#include "experiments/programs/source.h"
-#include "experiments/simulate/timeline.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 enum class SimulationMode { kFull, kSampled, kScaled };
 // What commands and files call them, in their order.
@@ -75,4 +75,4 @@ std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& 
 // {"operators":[...],"total":{...}} of a workload or a program; {"rows":[...],"summary":{...}} of a batch.
 base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

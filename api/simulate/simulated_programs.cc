@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/simulate/simulated_programs.h"
+#include "api/simulate/simulated_programs.h"
 
 #include <stdexcept>
 #include <utility>
@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/simulate/detail/from_sim.h"
+#include "api/simulate/detail/timeline_file.h"
 #include "arch/hierarchy.h"
 #include "base/check.h"
-#include "experiments/simulate/detail/from_sim.h"
-#include "experiments/simulate/detail/timeline_file.h"
 #include "sim/common/report.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 std::int64_t default_scale() { return sim::kDefaultScale; }
 
@@ -36,11 +36,11 @@ Simulation simulation_of(const sim::SimReport& r) {
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
   if (!r.scaled) return s;
   const sim::ScaledReport& of = *r.scaled;
-  s.scaled = {.scale = of.scale,
-              .us = of.time.v,
-              .validation = of.validation,
-              .validation_us = of.validation_time.v,
-              .refused = of.refused};
+  ScaledSimulation& scaled = s.scaled.emplace();
+  scaled.scale = of.scale;
+  scaled.mode = of.refused.empty() ? "scaled" : "sampled";
+  if (of.validation > 0) scaled.times = {of.time.v, of.validation, of.validation_time.v};
+  if (!of.refused.empty()) scaled.refused = of.refused;
   return s;
 }
 
@@ -103,7 +103,7 @@ SimulatedProgram simulated_by(WorkerResult r, const arch::ArchSpec& a) {
   base::Diagnostics own;
   const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
   if (document) {
-    p.simulation = simulation_of(*document);
+    p.simulation = base::row_of<Simulation>(*document);
     base::check(p.simulation.has_value(), "a worker writes a simulation");
     const base::Value* until = document->find(kTimelineUntil);
     if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
@@ -124,4 +124,4 @@ std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RP
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs run through the simulator, each in a process of its own; for the .cc files of experiments/ alone.
+// Programs run through the simulator, each in a process of its own; for api/ and experiments/ alone.
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "api/common/progress.h"
+#include "api/common/simulation.h"
+#include "api/common/workers.h"
+#include "api/simulate/simulate.h"
+#include "api/simulate/timeline.h"
 #include "arch/spec.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/simulation.h"
-#include "experiments/common/workers.h"
-#include "experiments/simulate/simulate.h"
-#include "experiments/simulate/timeline.h"
 #include "tile/program.h"
 
 namespace tilescope::targets {
 struct Lowered;
 }
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // A simulation, or why there is none.
 struct SimulatedProgram {
@@ -47,4 +47,4 @@ std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RP
                                                 const Progress& progress,
                                                 const std::optional<TimelineRequest>& timeline = std::nullopt);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

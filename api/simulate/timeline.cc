@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/simulate/timeline.h"
+#include "api/simulate/timeline.h"
 
 #include <algorithm>
 #include <set>
@@ -10,7 +10,7 @@
 #include "base/parse_number.h"
 #include "base/quantity.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 constexpr int kUsualCores = 4;
@@ -77,4 +77,4 @@ std::optional<TimelineRequest> timeline_request(const TimelineWords& words, cons
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

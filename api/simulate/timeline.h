@@ -11,7 +11,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // As it was typed; empty texts stand for what is usual.
 struct TimelineWords {
@@ -32,4 +32,4 @@ struct TimelineRequest {
 std::optional<TimelineRequest> timeline_request(const TimelineWords& words, const arch::ArchSpec& a,
                                                 base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/simulate/detail/timeline_file.h"
+#include "api/simulate/detail/timeline_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "arch/pipes.h"
 #include "base/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using sim::Track;
@@ -206,4 +206,4 @@ std::optional<double> TimelineFile::finish(const sim::Timeline& timeline) {
   return end_us;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/simulate/trace.h"
+#include "api/simulate/trace.h"
 
 #include <algorithm>
 #include <array>
@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "api/given.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "base/parse_number.h"
-#include "experiments/programs/given.h"
 #include "sim/cache_trace.h"
 #include "sim/trace.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // Beyond these a burst's number or address no longer fits.
@@ -264,8 +264,8 @@ base::Value to_document(const TraceRow& r) {
                      {"max_latency_ns", r.max_latency_ns, {}}};
   if (r.levels.empty()) return document;
   document.push_back({"dirtied_bytes", r.dirtied_bytes, {}});
-  document.push_back({"levels", to_entries(r.levels), {}});
+  document.push_back({"levels", base::entries_by_name(r.levels), {}});
   return document;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
+#include "api/common/simulation.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/simulation.h"
-#include "experiments/programs/source.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // What a trace did on a level. Cycles are the DRAM's, or the core's where caches are driven; latencies are those of
 // reads.
@@ -43,4 +43,4 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
 
 base::Value to_document(const TraceRow& r);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/verify/compare_values.h"
+#include "api/verify/compare_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 bool sums(const expr::Stage& s) { return s.reducer == expr::Reducer::kSum || s.reducer == expr::Reducer::kMean; }
@@ -193,4 +193,4 @@ ValueErrors errors_of_elements(const tile::RProgram& p, const lower::NamedValues
   return out;
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

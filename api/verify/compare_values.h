@@ -3,13 +3,13 @@
 // How far a kernel's values are from plain loops, and how far rounding may take them; for the .cc files of experiments/
 // and for tests.
 
-#include "experiments/verify/value_errors.h"
+#include "api/verify/value_errors.h"
 #include "expr/reference.h"
 #include "lower/expected_values.h"
 #include "targets/verifier.h"
 #include "tile/program.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // What rounding may come to in an output of the program, whose inputs are those of lower/expected_values.h: zero where
 // every order of the operations gives the same. docs/kernel.md says where the bounds come from.
@@ -31,4 +31,4 @@ ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues&
 ValueErrors errors_of_elements(const tile::RProgram& p, const lower::NamedValues& outputs,
                                const lower::NamedValues& inputs, const targets::Elements& elements);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

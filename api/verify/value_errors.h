@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Real outputs and whole ones are compared apart.
 struct ValueErrors {
@@ -21,4 +21,4 @@ inline ValueErrors worse(const ValueErrors& a, const ValueErrors& b) {
   return {std::max(a.ratio, b.ratio), std::max(a.units, b.units)};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

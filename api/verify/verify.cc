@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/verify/verify.h"
+#include "api/verify/verify.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,15 +11,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/common/workers.h"
-#include "experiments/programs/given_kernels.h"
-#include "experiments/verify/compare_values.h"
-#include "experiments/verify/verify_programs.h"
+#include "api/common/workers.h"
+#include "api/given_kernels.h"
+#include "api/verify/compare_values.h"
+#include "api/verify/verify_programs.h"
 #include "lower/expected_values.h"
 #include "targets/target.h"
 #include "targets/verifier.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // Of so many points that are computed one by one a program takes a minute or two on the CPU; more are refused.
@@ -272,4 +272,4 @@ base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string&
                     {}}};
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/common/progress.h"
+#include "api/source.h"
+#include "api/verify/value_errors.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
-#include "experiments/programs/source.h"
-#include "experiments/verify/value_errors.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // What inputs, and outputs that are compared where not all are, are drawn with.
 inline constexpr unsigned kVerifySeed = 1;
@@ -46,4 +46,4 @@ std::string runs_of(const arch::ArchSpec& a);
 // {"rows":[...],"summary":{...}}.
 base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string& runs);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

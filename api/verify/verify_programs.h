@@ -4,14 +4,14 @@
 
 #include <vector>
 
+#include "api/given.h"
+#include "api/verify/verify.h"
 #include "arch/spec.h"
-#include "experiments/programs/given.h"
-#include "experiments/verify/verify.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Nothing, and an error, where the machine cannot compile kernels.
 std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
                                                         int jobs, const Progress& progress, base::Diagnostics& diags);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -135,7 +135,7 @@ Accuracy accuracy_of(std::span<const PredictedTime> times, std::size_t min_tiles
     our_min = std::min(our_min, ours);
     measured_min = std::min(measured_min, t.measured_us);
   }
-  out.errors = statistics_of(errors);
+  out.errors = api::statistics_of(errors);
   RankSum by_row, by_tile;
   for (const auto& [name, g] : groups) {
     if (g.tiles.size() < std::max<std::size_t>(2, min_tiles)) continue;

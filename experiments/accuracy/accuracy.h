@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "api/common/errors.h"
 #include "base/document.h"
-#include "experiments/common/errors.h"
 
 namespace tilescope::experiments {
 
@@ -34,7 +34,7 @@ struct RankStatistics {
 
 struct Accuracy {
   std::size_t rows = 0;
-  ErrorStatistics errors;  // of rows with a time of ours
+  api::ErrorStatistics errors;  // of rows with a time of ours
   RankStatistics by_row, by_tile;
 };
 

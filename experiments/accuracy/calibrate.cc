@@ -12,12 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "api/common/parallel.h"
+#include "api/from_model.h"
+#include "api/given.h"
+#include "api/operator_kind.h"
 #include "arch/derive.h"
 #include "arch/key.h"
-#include "experiments/common/parallel.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/operator_kind.h"
 #include "model/common/estimate.h"
 #include "model/common/fit.h"
 #include "targets/target.h"
@@ -43,10 +43,10 @@ std::string shape_of(const expr::Expression& e) {
   return out;
 }
 
-std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a, int jobs, CalibrationRun& run) {
+std::vector<Sample> read_samples(const api::NamedText& batch, const arch::ArchSpec& a, int jobs, CalibrationRun& run) {
   const targets::Estimator estimate = targets::target_of(a).estimate(a);
   std::vector<Sample> out;
-  for (GivenProgram& g : read_measured(batch, a, jobs)) {
+  for (api::GivenProgram& g : api::read_measured(batch, a, jobs)) {
     base::Diagnostics diags;
     if (g.errors.empty()) estimate(*g.program, &diags, base::Position{diags.add_source(g.place)});
     base::append(g.errors, diags.formatted_errors());
@@ -60,7 +60,7 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
       continue;
     }
     const expr::Expression& e = g.program->space(0).expression;
-    Sample s{{}, kind_of(e), std::move(g.group), shape_of(e), *g.measured_us};
+    Sample s{{}, api::kind_of(e), std::move(g.group), shape_of(e), *g.measured_us};
     // A row of no group stands for itself.
     if (s.group.empty()) s.group = "\n" + g.place;
     s.program = std::move(*g.program);
@@ -109,7 +109,7 @@ class Predictor {
     for (std::size_t i = 0; i < names_.size(); ++i) a.calibration[names_[i]].ratio = ratios[i];
     const targets::Estimator estimate = targets::target_of(a).estimate(a);
     std::vector<double> out(rows.size());
-    parallel_for((rows.size() + kChunk - 1) / kChunk, jobs_, [&] {
+    api::parallel_for((rows.size() + kChunk - 1) / kChunk, jobs_, [&] {
       return [&](std::size_t chunk) {
         const std::size_t last = std::min((chunk + 1) * kChunk, rows.size());
         for (std::size_t i = chunk * kChunk; i < last; ++i) {
@@ -175,7 +175,7 @@ std::map<std::string, std::size_t> folds_of(const std::vector<Sample>& samples, 
 
 // Of every row, predicted over measured, minus one, with ratios fitted to the other shapes.
 std::vector<double> held_out_errors(const std::vector<Sample>& samples, const Predictor& predictor, std::size_t folds,
-                                    std::uint64_t seed, const Progress& progress) {
+                                    std::uint64_t seed, const api::Progress& progress) {
   const std::map<std::string, std::size_t> fold = folds_of(samples, folds, seed);
   std::vector<double> out(samples.size());
   for (std::size_t f = 0; f < folds; ++f) {
@@ -190,12 +190,12 @@ std::vector<double> held_out_errors(const std::vector<Sample>& samples, const Pr
 
 std::vector<HeldOut> by_kind(const std::vector<Sample>& samples, const std::vector<double>& before,
                              const std::vector<double>& after) {
-  std::vector<ErrorOfKind> of_before, of_after;
+  std::vector<api::ErrorOfKind> of_before, of_after;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     of_before.push_back({samples[i].kind, before[i]});
     of_after.push_back({samples[i].kind, after[i]});
   }
-  const std::vector<ErrorsOfKind> b = errors_by_kind(of_before), c = errors_by_kind(of_after);
+  const std::vector<api::ErrorsOfKind> b = errors_by_kind(of_before), c = errors_by_kind(of_after);
   std::vector<HeldOut> out;
   for (std::size_t i = 0; i < b.size(); ++i) out.push_back({b[i].kind, b[i].errors, c[i].errors});
   return out;
@@ -205,7 +205,7 @@ std::vector<HeldOut> by_kind(const std::vector<Sample>& samples, const std::vect
 // time, minus one.
 std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::vector<double>& errors) {
   struct Rows {
-    std::vector<Weighted> ratios;
+    std::vector<api::Weighted> ratios;
     std::set<std::string> shapes;
   };
   std::map<base::Dtype, std::pair<std::map<std::string, Rows>, Rows>> dtypes;
@@ -220,7 +220,7 @@ std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::
   std::vector<BandOfKind> out;
   const auto add = [&](std::string kind, base::Dtype dtype, const Rows& rows) {
     if (rows.shapes.size() < kMinShapes) return;
-    out.push_back({std::move(kind), dtype, quantile_of(rows.ratios, 0.1), quantile_of(rows.ratios, 0.9),
+    out.push_back({std::move(kind), dtype, api::quantile_of(rows.ratios, 0.1), api::quantile_of(rows.ratios, 0.9),
                    rows.ratios.size(), rows.shapes.size()});
   };
   for (const auto& [dtype, rows_of] : dtypes) {
@@ -252,7 +252,7 @@ std::optional<double> residual_of(const std::vector<double>& slopes, const std::
   for (std::size_t i = 0; i < errors.size(); ++i)
     if (std::abs(slopes[i]) > 0.5) bound.push_back(errors[i]);
   if (errors.empty()) return std::nullopt;
-  return statistics_of(bound.size() < kFew ? errors : bound).median_error_ratio;
+  return api::statistics_of(bound.size() < kFew ? errors : bound).median_error_ratio;
 }
 
 }  // namespace
@@ -261,8 +261,8 @@ bool CalibrationRun::any() const {
   return std::any_of(ratios.begin(), ratios.end(), [](const CalibratedRatio& r) { return r.identified; });
 }
 
-CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
-                         const Progress& progress) {
+CalibrationRun calibrate(const api::NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
+                         const api::Progress& progress) {
   CalibrationRun run;
   run.method = options.bands_only ? CalibrationMethod::kBandsOnly : CalibrationMethod::kFit;
   run.file = batch.name;

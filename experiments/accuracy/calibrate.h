@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "api/common/errors.h"
+#include "api/common/progress.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/document.h"
-#include "experiments/common/errors.h"
-#include "experiments/common/progress.h"
-#include "experiments/programs/source.h"
 
 namespace tilescope::experiments {
 
@@ -20,7 +20,7 @@ struct CalibrateOptions {
   std::uint64_t seed = 1;  // of the draw of folds
   int jobs = 1;
   bool bands_only = false;  // ratios stay as they are
-  ProgramFilter programs = {};
+  api::ProgramFilter programs = {};
 };
 
 // What a ratio may be.
@@ -42,7 +42,7 @@ struct CalibratedRatio {
 // Errors of the rows of one kind, each predicted with ratios that were fitted without its shape.
 struct HeldOut {
   std::string kind;  // "all" of all
-  ErrorStatistics before, after;
+  api::ErrorStatistics before, after;
 };
 
 // Quantiles 0.1 and 0.9 of measured over predicted time of the rows of one kind and element type, all rows of a group
@@ -65,7 +65,7 @@ struct CalibrationRun {
   CalibrationMethod method{};
   std::string file;  // the batch's name, or that of the microbenchmarks
   std::uint64_t seed = 1;
-  ProgramFilter programs;
+  api::ProgramFilter programs;
   std::size_t left_out = 0;                      // by `programs`
   std::size_t rows = 0, groups = 0, shapes = 0;  // that were read
   std::size_t folds = 0;                         // 0: too few shapes to hold some out
@@ -79,12 +79,12 @@ struct CalibrationRun {
 };
 
 // Fits to the lines of a batch that have a measured time. The result does not depend on the number of jobs.
-CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
-                         const Progress& progress);
+CalibrationRun calibrate(const api::NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
+                         const api::Progress& progress);
 
 // From curves as data/references/microbenchmarks.csv has them: those of other chips are passed over; lines that are
 // none are refused, and so are points of another board than the chip's that a ratio would follow from.
-CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::ArchSpec& a);
+CalibrationRun calibrate_by_microbenchmarks(const api::NamedText& file, const arch::ArchSpec& a);
 
 // {"ratios":[...],"held_out":[...],"bands":[...],"summary":{...}}; of microbenchmarks the first and the last alone.
 base::Value to_document(const CalibrationRun& run);

@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/given.h"
 #include "arch/derive.h"
 #include "base/parse_number.h"
 #include "experiments/accuracy/calibrate.h"
 #include "experiments/microbench/simulate.h"
-#include "experiments/programs/given.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -75,9 +75,9 @@ std::string take_line(std::string_view line, const arch::ArchSpec& a, Curves& to
   return {};
 }
 
-Curves read_curves(const NamedText& file, const arch::ArchSpec& a) {
+Curves read_curves(const api::NamedText& file, const arch::ArchSpec& a) {
   Curves out;
-  for (auto [number, line] : batch_lines(file.text)) {
+  for (auto [number, line] : api::batch_lines(file.text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line == kMicrobenchmarkHeader) continue;
     const std::string wrong = take_line(line, a, out);
@@ -208,7 +208,7 @@ std::map<std::string, Reached> reached_by(const Curves& curves, const arch::Arch
 
 }  // namespace
 
-CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::ArchSpec& a) {
+CalibrationRun calibrate_by_microbenchmarks(const api::NamedText& file, const arch::ArchSpec& a) {
   CalibrationRun run;
   run.method = CalibrationMethod::kMicrobenchmarks;
   run.file = file.name;

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/common/new_file.h"
 #include "experiments/accuracy/calibrate.h"
-#include "experiments/common/new_file.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -118,7 +118,7 @@ std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, 
 }
 
 void write_chip(const std::string& text, const std::string& path) {
-  NewFile file(path);
+  api::NewFile file(path);
   file.write(text);
   file.finish();
 }

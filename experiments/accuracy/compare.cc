@@ -9,17 +9,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/common/parallel.h"
+#include "api/construct.h"
+#include "api/from_model.h"
+#include "api/given.h"
+#include "api/instructions.h"
+#include "api/operator_kind.h"
+#include "api/simulate/simulate.h"
+#include "api/simulate/simulated_programs.h"
+#include "api/workload.h"
 #include "experiments/accuracy/published.h"
-#include "experiments/common/parallel.h"
 #include "experiments/measure/rows.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/programs/workload.h"
-#include "experiments/simulate/simulate.h"
-#include "experiments/simulate/simulated_programs.h"
 #include "model/common/estimate.h"
 #include "targets/target.h"
 
@@ -46,9 +46,9 @@ struct Candidate {
   std::string place;
 };
 
-std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
+std::vector<Candidate> read_lines(const api::NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
   std::vector<Candidate> out;
-  for (GivenProgram& given : read_measured(batch, a, options.jobs, !options.simulate)) {
+  for (api::GivenProgram& given : api::read_measured(batch, a, options.jobs, !options.simulate)) {
     Candidate& c = out.emplace_back();
     c.place = std::move(given.place);
     c.row.id = std::move(given.id);
@@ -59,8 +59,8 @@ std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& 
     c.row.errors = std::move(given.errors);
     c.row.comparable = c.row.errors.empty();
     if (!c.row.comparable) continue;
-    c.row.kind = kind_of_whole(*given.program);
-    c.row.operations = operations_of(*given.program);
+    c.row.kind = api::kind_of_whole(*given.program);
+    c.row.operations = api::operations_of(*given.program);
     c.row.tile = tile_of(*given.program);
     c.program = std::move(given.program);
   }
@@ -80,7 +80,7 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
 }
 
 // Keeps what is wanted, and what is wrong: that is told.
-void leave_out(std::vector<Candidate>& candidates, const ProgramFilter& filter) {
+void leave_out(std::vector<Candidate>& candidates, const api::ProgramFilter& filter) {
   std::erase_if(candidates, [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, *c.program); });
 }
 
@@ -105,19 +105,20 @@ void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t 
 
 void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {
   const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
-  parallel_for(candidates.size(), jobs, [&] {
+  api::parallel_for(candidates.size(), jobs, [&] {
     return [&](std::size_t i) {
       Candidate& c = candidates[i];
       if (!c.row.errors.empty()) return;
       base::Diagnostics diags;
       if (const auto estimate = estimate_of(*c.program, &diags, base::Position{diags.add_source(c.place)}))
-        c.row.prediction = prediction_of(*estimate, a, *c.program);
+        c.row.prediction = api::prediction_of(*estimate, a, *c.program);
       base::append(c.row.errors, diags.formatted_errors());
     };
   });
 }
 
-void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs, const Progress& progress) {
+void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs,
+                   const api::Progress& progress) {
   std::vector<const tile::RProgram*> programs;
   std::vector<ComparedRow*> rows;
   for (Candidate& c : candidates)
@@ -125,7 +126,8 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
       programs.push_back(&*c.program);
       rows.push_back(&c.row);
     }
-  std::vector<SimulatedProgram> results = simulate_programs(programs, a, SimulationMode::kSampled, jobs, progress);
+  std::vector<api::SimulatedProgram> results =
+      api::simulate_programs(programs, a, api::SimulationMode::kSampled, jobs, progress);
   for (std::size_t i = 0; i < results.size(); ++i) {
     rows[i]->simulation = std::move(results[i].simulation);
     if (!results[i].error.empty()) rows[i]->errors.push_back(rows[i]->id + ": " + results[i].error);
@@ -162,23 +164,24 @@ void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dty
 }
 
 // Of every operator the best of ten programs. A suite is one group, in which each operator is a tile of its own.
-std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<NamedExpression>& operators,
+std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<api::NamedExpression>& operators,
                                   const arch::ArchSpec& a, const CompareOptions& options, const KnownTimes& known) {
   constexpr std::size_t kBestOf = 10;
-  const Constructor constructor(a, {options.search}, kBestOf);
   std::vector<Candidate> out(operators.size());
-  parallel_for(out.size(), options.jobs, [&] {
+  api::parallel_for(out.size(), options.jobs, [&] {
     return [&](std::size_t i) {
-      const NamedExpression& op = operators[i];
+      const api::NamedExpression& op = operators[i];
       Candidate& c = out[i];
       c.place = c.row.id = c.row.tile = op.id;
       c.row.kind = op.kind;
       c.row.group = suite;
       c.row.operator_id = op.id;
       c.row.count = op.count;
-      c.row.operations = operations_of(op.expression);
+      c.row.operations = api::operations_of(op.expression);
       base::Diagnostics diags;
-      if (auto best = constructor.best(op.expression, diags))
+      api::Ranked found = api::construct(op.expression, a, {{options.search}, kBestOf});
+      if (!found.error.empty()) diags.error({}, std::move(found.error));
+      if (auto best = api::best_on(a, targets::target_of(a).estimate(a), found.programs, {}, diags))
         c.program = std::move(best->program);
       else
         c.row.errors.push_back(fmt::format("{}: {}", op.id, diags.sentences().front()));
@@ -229,8 +232,9 @@ std::optional<double> ComparedRow::simulated_us() const {
   return simulation ? std::optional(simulation->simulated_us) : std::nullopt;
 }
 
-std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
-                                  const Progress& progress, base::Diagnostics& diags) {
+std::optional<Comparison> compare(const api::ProgramSource& source, const arch::ArchSpec& a,
+                                  const CompareOptions& options, const api::Progress& progress,
+                                  base::Diagnostics& diags) {
   std::vector<Candidate> candidates;
   Comparison out;
   out.min_tiles = options.min_tiles;
@@ -252,9 +256,9 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
       diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, give "
                                   "--rows, or compare a --batch with measured_us",
                                   suite, a.name));
-    const auto operators = expressions_of(source.workload, diags);
+    const auto operators = api::expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
-    note_instructions(*operators, a, diags);
+    api::note_instructions(*operators, a, diags);
     if (known.published) out.measured = kPublishedColumn;
     if (known.measured) out.measured = options.rows->name;
     candidates = suite_rows(suite, *operators, a, options, known);
@@ -265,13 +269,13 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
   return out;
 }
 
-std::optional<Totals> totals_of(const Comparison& c, bool simulated) {
-  std::vector<TimedProgram> programs;
+std::optional<api::Totals> totals_of(const Comparison& c, bool simulated) {
+  std::vector<api::TimedProgram> programs;
   for (const ComparedRow& r : c.rows) {
-    TimedProgram& p = programs.emplace_back(
-        TimedProgram{r.operator_id, r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}});
+    api::TimedProgram& p = programs.emplace_back(
+        api::TimedProgram{r.operator_id, r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}});
     if (simulated && r.simulation)
-      p.bound_by = longest_stall(*r.simulation).name;
+      p.bound_by = api::longest_stall(*r.simulation).name;
     else if (!simulated && r.prediction)
       p.bound_by = r.prediction->bottleneck;
   }

@@ -8,27 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "api/common/prediction.h"
+#include "api/common/progress.h"
+#include "api/common/simulation.h"
+#include "api/common/totals.h"
+#include "api/compile.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "experiments/accuracy/accuracy.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/progress.h"
-#include "experiments/common/simulation.h"
-#include "experiments/common/totals.h"
-#include "experiments/programs/compile.h"
-#include "experiments/programs/source.h"
 
 namespace tilescope::experiments {
 
 struct CompareOptions {
-  Search search = Search::kRoller;    // of a suite's programs
-  bool simulate = false;              // every compared row, sampled; takes seconds a row
-  std::optional<NamedText> rows;      // times measured by us, in place of published ones
-  std::optional<std::size_t> sample;  // so many rows of each group, drawn at random
-  std::uint64_t seed = 1;             // of the draw
-  ProgramFilter programs;             // of a batch, the others are left out
-  std::size_t min_tiles = 2;          // block tiles of a group that is ranked
+  api::Search search = api::Search::kRoller;  // of a suite's programs
+  bool simulate = false;                      // every compared row, sampled; takes seconds a row
+  std::optional<api::NamedText> rows;         // times measured by us, in place of published ones
+  std::optional<std::size_t> sample;          // so many rows of each group, drawn at random
+  std::uint64_t seed = 1;                     // of the draw
+  api::ProgramFilter programs;                // of a batch, the others are left out
+  std::size_t min_tiles = 2;                  // block tiles of a group that is ranked
   int jobs = 1;
 };
 
@@ -40,8 +40,8 @@ struct ComparedRow {
   std::optional<double> core_mhz;    // of the device while that was measured
   std::optional<double> library_us;  // of the vendor's fastest library that was measured
   std::string library;               // which it is
-  std::optional<Prediction> prediction;
-  std::optional<Simulation> simulation;
+  std::optional<api::Prediction> prediction;
+  std::optional<api::Simulation> simulation;
   bool comparable = true;             // false where the line or its time is wrong; else it ranks, last without a time
   std::vector<std::string> errors;    // each with its place
   std::string operator_id;            // of a suite, or the group of a batch's line
@@ -70,13 +70,14 @@ struct AccuracyOfKind {
 // program of ten of each operator of a suite, which is one group, with the times published for it on this chip or
 // measured by us. Lines without a time above 0, and groups of a single program, are rows with errors. Nothing where the
 // source has mistakes as a whole.
-std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
-                                  const Progress& progress, base::Diagnostics& diags);
+std::optional<Comparison> compare(const api::ProgramSource& source, const arch::ArchSpec& a,
+                                  const CompareOptions& options, const api::Progress& progress,
+                                  base::Diagnostics& diags);
 
 // What the operators of a suite take together, each by the fastest of its group where lines of a batch are of several
 // programs of one; nothing where no row has a count. `simulated`: by the simulator, and by what most of its cycles
 // go to.
-std::optional<Totals> totals_of(const Comparison& c, bool simulated);
+std::optional<api::Totals> totals_of(const Comparison& c, bool simulated);
 
 // By kind of operator in alphabetical order, and all at the end.
 std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c);

@@ -67,16 +67,16 @@ std::optional<PublishedTimes> load_published(std::string_view device, std::strin
   return std::nullopt;
 }
 
-std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published) {
+std::optional<PublishedComparison> compared(const api::CompiledOperator& op, const PublishedTimes& published) {
   const auto us = published.us_of(op.id);
   if (!us || op.programs.empty()) return std::nullopt;
   return PublishedComparison{*us, best_of(op).prediction.predicted_us / *us - 1};
 }
 
-std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
-                                         const PublishedTimes& published) {
-  std::vector<ErrorOfKind> errors;
-  for (const CompiledOperator& op : operators)
+std::vector<api::ErrorsOfKind> errors_by_kind(const std::vector<api::CompiledOperator>& operators,
+                                                   const PublishedTimes& published) {
+  std::vector<api::ErrorOfKind> errors;
+  for (const api::CompiledOperator& op : operators)
     if (const auto c = compared(op, published)) errors.push_back({op.kind, c->error_ratio});
   return errors_by_kind(errors);
 }

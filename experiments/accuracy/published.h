@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/errors.h"
+#include "api/compile.h"
 #include "base/diagnostics.h"
-#include "experiments/common/errors.h"
-#include "experiments/programs/compile.h"
 
 namespace tilescope::experiments {
 
@@ -38,10 +38,10 @@ struct PublishedComparison {
   double published_us = 0;
   double error_ratio = 0;
 };
-std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published);
+std::optional<PublishedComparison> compared(const api::CompiledOperator& op, const PublishedTimes& published);
 
 // Of all operators that were compared.
-std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
-                                         const PublishedTimes& published);
+std::vector<api::ErrorsOfKind> errors_by_kind(const std::vector<api::CompiledOperator>& operators,
+                                                   const PublishedTimes& published);
 
 }  // namespace tilescope::experiments

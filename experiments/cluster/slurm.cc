@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/new_file.h"
 #include "base/parse_number.h"
-#include "experiments/common/new_file.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -66,13 +66,13 @@ Submitted submit(const Jobs& jobs) {
     throw ClusterError(
         "sbatch is not on the PATH: no Slurm here; --dry-run prints scripts and commands, also for others");
   for (const auto& [file, text] : {std::pair(jobs.array_file, jobs.array), std::pair(jobs.merge_file, jobs.merge)}) {
-    NewFile script(file);
+    api::NewFile script(file);
     script.write(text);
     script.finish();
   }
   Submitted out;
   out.array = submit(jobs.submit_array);
-  NewFile numbers(numbers_file(jobs.store));
+  api::NewFile numbers(numbers_file(jobs.store));
   try {
     out.merge = submit(submit_merge(jobs, out.array));
   } catch (const ClusterError& e) {

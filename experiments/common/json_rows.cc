@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/common/parallel.h"
 #include "base/json_writer.h"
-#include "experiments/common/parallel.h"
 
 namespace tilescope::experiments {
 
@@ -18,7 +18,7 @@ void write_json_rows(std::size_t rows, int jobs, const std::function<base::Value
   std::vector<std::string> texts(kTexts);
   for (std::size_t first = 0; first < rows; first += kOfAText * kTexts) {
     const std::size_t count = std::min(kTexts, (rows - first + kOfAText - 1) / kOfAText);
-    parallel_for(count, jobs, [&] {
+    api::parallel_for(count, jobs, [&] {
       return [&](std::size_t t) {
         texts[t].clear();
         const std::size_t begin = first + t * kOfAText;

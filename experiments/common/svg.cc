@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/common/new_file.h"
+#include "api/common/new_file.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -56,7 +56,7 @@ std::string Svg::str() const {
 }
 
 void Svg::save(const std::string& path) const {
-  NewFile file(path);
+  api::NewFile file(path);
   file.write(str());
   file.finish();
 }

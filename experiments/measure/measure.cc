@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/code.h"
+#include "api/common/parallel.h"
+#include "api/given.h"
 #include "base/dtype.h"
-#include "experiments/common/parallel.h"
 #include "experiments/measure/detail/baselines.h"
 #include "experiments/measure/plan.h"
 #include "experiments/measure/rows.h"
 #include "experiments/measure/run.h"
-#include "experiments/programs/code.h"
-#include "experiments/programs/given.h"
 #include "model/common/estimate.h"
 #include "targets/target.h"
 
@@ -41,7 +41,7 @@ class Planner {
   Planner(const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler, const MeasureOptions& options, bool small)
       : arch_(a), compiler_(compiler), options_(options), small_(small), estimate_(targets::target_of(a).estimate(a)) {}
 
-  Prepared prepare(const GivenProgram& given) const {
+  Prepared prepare(const api::GivenProgram& given) const {
     Prepared out;
     out.row.id = given.id;
     out.row.kind = given.kind;
@@ -50,7 +50,7 @@ class Planner {
     if (!given.program || !given.errors.empty()) return out;
     if (const auto estimate = estimate_(*given.program, nullptr, {})) out.row.predicted_us = estimate->total_us;
     base::Diagnostics diags;
-    auto code = code_of(*given.program, arch_, compiler_, diags, {diags.add_source(given.place)});
+    auto code = api::code_of(*given.program, arch_, compiler_, diags, {diags.add_source(given.place)});
     base::append(out.row.errors, diags.formatted_errors());
     if (!code) return out;
     out.row.usage = std::move(code->usage);
@@ -83,7 +83,7 @@ class Planner {
     return (options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string()) + energy_line(options_.timing);
   }
 
-  void add_baselines(const GivenProgram& given, const lower::Module& m, const std::vector<SampledOutput>& outputs,
+  void add_baselines(const api::GivenProgram& given, const lower::Module& m, const std::vector<SampledOutput>& outputs,
                      Prepared& out) const {
     for (const Baseline b : options_.baselines)
       if (const auto lines = baseline_lines(b, *given.program, m, outputs)) {
@@ -104,12 +104,12 @@ class Planner {
   targets::Estimator estimate_;
 };
 
-std::vector<Prepared> prepare_all(const std::vector<GivenProgram>& given, const Planner& planner, int jobs,
-                                  const Progress& progress) {
+std::vector<Prepared> prepare_all(const std::vector<api::GivenProgram>& given, const Planner& planner, int jobs,
+                                  const api::Progress& progress) {
   std::vector<Prepared> out(given.size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
-  parallel_for(given.size(), jobs, [&] {
+  api::parallel_for(given.size(), jobs, [&] {
     return [&](std::size_t i) {
       out[i] = planner.prepare(given[i]);
       const std::lock_guard lock(one_at_a_time);
@@ -170,11 +170,12 @@ std::optional<Baseline> baseline_of(std::string_view name, base::Diagnostics& di
   return std::nullopt;
 }
 
-std::optional<Measurement> measure(const ProgramSource& source, const arch::ArchSpec& a, const MeasureOptions& options,
-                                   const Progress& progress, base::Diagnostics& diags) {
+std::optional<Measurement> measure(const api::ProgramSource& source, const arch::ArchSpec& a,
+                                   const MeasureOptions& options, const api::Progress& progress,
+                                   base::Diagnostics& diags) {
   const cuda::DeviceCompiler compiler;
   auto device = device_for(a, options.dry_run, diags);
-  const auto given = device ? given_programs(source, a, options.jobs, diags) : std::nullopt;
+  const auto given = device ? api::given_programs(source, a, options.jobs, diags) : std::nullopt;
   if (!given) return std::nullopt;
   Measurement out;
   out.device = std::move(*device);

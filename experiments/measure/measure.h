@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/progress.h"
+#include "api/device_usage.h"
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
-#include "experiments/programs/device_usage.h"
-#include "experiments/programs/source.h"
 
 namespace tilescope::experiments {
 
@@ -60,7 +60,7 @@ struct MeasuredRow {
   std::size_t rank = 0;
   std::string baseline;  // whose time it is; empty of our own programs
   std::optional<double> predicted_us;
-  std::optional<DeviceUsage> usage;
+  std::optional<api::DeviceUsage> usage;
   std::optional<MeasuredTime> measured;
   std::string values;               // "ok", "wrong"; empty where nothing was compared
   base::Map as_kept;                // the row of the file, whole
@@ -76,8 +76,9 @@ struct Measurement {
 
 // Nothing after errors: the source has mistakes, the chip's kernels cannot be compiled here, or this machine has no
 // such GPU. Notes say in what the device differs from the chip that is described.
-std::optional<Measurement> measure(const ProgramSource& source, const arch::ArchSpec& a, const MeasureOptions& options,
-                                   const Progress& progress, base::Diagnostics& diags);
+std::optional<Measurement> measure(const api::ProgramSource& source, const arch::ArchSpec& a,
+                                   const MeasureOptions& options, const api::Progress& progress,
+                                   base::Diagnostics& diags);
 
 // {"device":...,"rows":[...],"summary":{...}}.
 base::Value to_document(const Measurement& m);

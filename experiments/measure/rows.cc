@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "api/given.h"
 #include "base/hash.h"
 #include "experiments/measure/measure.h"
-#include "experiments/programs/given.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -20,11 +20,11 @@ const base::Value* value_in(const base::Map& row, std::string_view key) {
 
 }  // namespace
 
-std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags,
+std::map<std::string, base::Map> read_kept_rows(const api::NamedText& file, base::Diagnostics& diags,
                                                 std::string_view device) {
   std::map<std::string, base::Map> out;
   const base::SourceId source = diags.add_source(file.name);
-  for (const auto& [number, line] : batch_lines(file.text)) {
+  for (const auto& [number, line] : api::batch_lines(file.text)) {
     const bool cut_off = line.data() + line.size() == file.text.data() + file.text.size();
     base::Diagnostics unread;
     auto row = base::read_json_line(line, source, static_cast<std::uint32_t>(number), cut_off ? unread : diags);

@@ -8,17 +8,17 @@
 #include <string>
 #include <string_view>
 
+#include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/programs/source.h"
 #include "tile/program.h"
 
 namespace tilescope::experiments {
 
 // Rows by their key, where a device is named its own alone; of one key the last. A line that is none is an error with
 // its place, but for a last one that was cut off.
-std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags,
+std::map<std::string, base::Map> read_kept_rows(const api::NamedText& file, base::Diagnostics& diags,
                                                 std::string_view device = {});
 
 // What they say of one chip's operators, measured cold as all predictions are; a row without `l2` is taken to be that.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "api/device_usage.h"
 #include "backends/cuda/device/plan.h"
 #include "backends/cuda/device/supervise.h"
 #include "backends/cuda/process.h"
@@ -14,7 +15,6 @@
 #include "experiments/measure/detail/device_check.h"
 #include "experiments/measure/detail/gpu_worker.h"
 #include "experiments/measure/rows.h"
-#include "experiments/programs/device_usage.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -45,7 +45,7 @@ PlanTask idle_task(const MeasureTiming& timing, const std::string& when) {
 
 std::optional<base::Value> device_for(const arch::ArchSpec& a, bool dry_run, base::Diagnostics& diags) {
   const base::SourceId source = diags.add_source("measure");
-  if (const std::string refusal = no_device_compiler(a); !refusal.empty()) {
+  if (const std::string refusal = api::no_device_compiler(a); !refusal.empty()) {
     diags.error({source}, refusal);
     return std::nullopt;
   }
@@ -67,7 +67,7 @@ std::optional<base::Value> device_for(const arch::ArchSpec& a, bool dry_run, bas
 }
 
 RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
-                   const base::Value& device, const MeasureOptions& options, const Progress& progress,
+                   const base::Value& device, const MeasureOptions& options, const api::Progress& progress,
                    base::Diagnostics& diags) {
   const cuda::DeviceCode helpers = compiler.compile(helper_text(), *a.target);
   base::check(helpers.ok(), helpers.error);
@@ -100,7 +100,7 @@ RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const c
   RunTasks out;
   out.rows.resize(tasks.size());
   out.finished = status == cuda::device::kDone;
-  const NamedText kept = {options.rows, options.rows.empty() ? printed : cuda::file_bytes(options.rows)};
+  const api::NamedText kept = {options.rows, options.rows.empty() ? printed : cuda::file_bytes(options.rows)};
   const auto* entries = device.get_if<base::Map>();
   const std::string name = entries == nullptr ? std::string() : text_in(*entries, "device");
   const std::map<std::string, base::Map> rows = read_kept_rows(kept, diags, name);

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "api/common/progress.h"
 #include "arch/spec.h"
 #include "backends/cuda/nvrtc.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
 #include "experiments/measure/measure.h"
 #include "experiments/measure/plan.h"
 
@@ -28,7 +28,7 @@ struct RunTasks {
 // Writes the plan and runs what the file of rows lacks of the device (device_for); of a dry run only reads it again, as
 // the worker does.
 RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
-                   const base::Value& device, const MeasureOptions& options, const Progress& progress,
+                   const base::Value& device, const MeasureOptions& options, const api::Progress& progress,
                    base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

@@ -9,9 +9,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "api/verify/compare_values.h"
 #include "backends/cuda/device/elements.h"
 #include "base/check.h"
-#include "experiments/verify/compare_values.h"
 #include "lower/expected_values.h"
 
 namespace tilescope::experiments {
@@ -103,7 +103,7 @@ bool SampledOutput::is_loose() const {
 
 std::vector<SampledOutput> sampled_outputs(const tile::RProgram& p, const lower::Module& m, std::size_t most) {
   constexpr std::size_t kEnds = 2;
-  const ValueErrors allowed = allowed_errors(p);
+  const api::ValueErrors allowed = api::allowed_errors(p);
   LazyValues values(p, m);
   std::vector<SampledOutput> out;
   for (std::size_t g = 0; g < m.globals.size(); ++g) {
@@ -121,7 +121,7 @@ std::vector<SampledOutput> sampled_outputs(const tile::RProgram& p, const lower:
       s.elements.push_back(element);
       s.expected.push_back(value);
     }
-    s.tolerance = tolerance_of(global.dtype, allowed, s.expected);
+    s.tolerance = api::tolerance_of(global.dtype, allowed, s.expected);
   }
   return out;
 }

@@ -142,7 +142,7 @@ std::string source_of(const base::Map& kept) {
 }  // namespace
 
 std::optional<MeasuredCurves> measure_microbenchmarks(const std::vector<std::string>& wanted, const arch::ArchSpec& a,
-                                                      const MeasureOptions& options, const Progress& progress,
+                                                      const MeasureOptions& options, const api::Progress& progress,
                                                       base::Diagnostics& diags) {
   const auto points = microbenchmark_points(wanted, a, diags);
   auto device = points ? device_for(a, options.dry_run, diags) : std::nullopt;

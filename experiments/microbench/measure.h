@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "api/common/progress.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
-#include "experiments/common/progress.h"
 #include "experiments/measure/measure.h"
 #include "experiments/microbench/simulate.h"
 
@@ -23,7 +23,7 @@ struct MeasuredCurves {
 
 // `wanted` as run_microbenchmarks has it. Nothing after errors, as `measure`.
 std::optional<MeasuredCurves> measure_microbenchmarks(const std::vector<std::string>& wanted, const arch::ArchSpec& a,
-                                                      const MeasureOptions& options, const Progress& progress,
+                                                      const MeasureOptions& options, const api::Progress& progress,
                                                       base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/workers.h"
 #include "base/parse_number.h"
-#include "experiments/common/workers.h"
 #include "experiments/microbench/detail/kernels.h"
 #include "experiments/microbench/detail/points.h"
 #include "sim/common/report.h"
@@ -40,11 +40,12 @@ std::vector<std::string> curve_names() {
 
 std::optional<std::vector<MicrobenchmarkRow>> run_microbenchmarks(const std::vector<std::string>& wanted,
                                                                   const arch::ArchSpec& a, int jobs,
-                                                                  const Progress& progress, base::Diagnostics& diags) {
+                                                                  const api::Progress& progress,
+                                                                  base::Diagnostics& diags) {
   const auto given = microbenchmark_points(wanted, a, diags);
   if (!given) return std::nullopt;
   const std::vector<MicrobenchmarkPoint>& points = *given;
-  const auto results = run_in_workers(
+  const auto results = api::run_in_workers(
       points.size(), jobs,
       [&](std::size_t i) {
         const auto& [curve, x] = points[i];

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/progress.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
 
 namespace tilescope::experiments {
 
@@ -34,7 +34,8 @@ std::vector<std::string> curve_names();
 // their number. Nothing where a curve or a point is not one.
 std::optional<std::vector<MicrobenchmarkRow>> run_microbenchmarks(const std::vector<std::string>& wanted,
                                                                   const arch::ArchSpec& a, int jobs,
-                                                                  const Progress& progress, base::Diagnostics& diags);
+                                                                  const api::Progress& progress,
+                                                                  base::Diagnostics& diags);
 
 // {"chip":...,"rows":[{"curve","x","x_unit","simulated","unit" | "error"}]}, the value under the name `y`.
 base::Value to_document(const std::vector<MicrobenchmarkRow>& rows, const arch::ArchSpec& a,

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/new_file.h"
 #include "base/home.h"
-#include "experiments/common/new_file.h"
 #include "experiments/report/report.h"
 
 namespace tilescope::experiments {
@@ -53,7 +53,7 @@ std::size_t write_report(const base::Value& document, const std::string& templat
   if (place == std::string::npos || page.find(kPlace, place + 1) != std::string::npos)
     throw std::runtime_error(fmt::format("{}: is no page of reports; ./dev web builds one", template_path));
   const std::string data = for_a_script(base::to_json(document));
-  NewFile file(path);
+  api::NewFile file(path);
   file.write(std::string_view(page).substr(0, place));
   file.write(data);
   file.write(std::string_view(page).substr(place + kPlace.size()));

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/errors.h"
 #include "experiments/accuracy/accuracy.h"
-#include "experiments/common/errors.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -20,7 +20,7 @@ using base::Value;
 constexpr const char* kAll = "all";
 constexpr std::size_t kMinRanked = 2;  // chips of an operator
 
-std::string occupancy_text(const Prediction& p) {
+std::string occupancy_text(const api::Prediction& p) {
   return fmt::format("{:.0f} %, {}", 100 * p.occupancy_ratio, p.occupancy_limit);
 }
 
@@ -100,7 +100,7 @@ SweepRows::SweepRows(const Store& store, const StoredSweep& sweep)
 void SweepRows::add(const StoredRow* row) {
   static const StoredRow kNothing;
   const StoredRow& r = row == nullptr ? kNothing : *row;
-  const Prediction* p = r.prediction && r.error.empty() ? &*r.prediction : nullptr;
+  const api::Prediction* p = r.prediction && r.error.empty() ? &*r.prediction : nullptr;
   const auto us = p == nullptr ? std::nullopt : std::optional(p->predicted_us);
   const bool banded = p != nullptr && p->band && p->predicted_us > 0;
   predicted.push_back(us);

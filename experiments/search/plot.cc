@@ -13,11 +13,12 @@ namespace tilescope::experiments {
 namespace {
 
 struct Drawn {
-  Search search;
+  api::Search search;
   const char* colour;
 };
-constexpr Drawn kCurves[] = {{Search::kRandom, "#8b949e"}, {Search::kGenetic, "#d1495b"}, {Search::kAnneal, "#2b5c9e"}};
-constexpr Drawn kPoints[] = {{Search::kRoller, "#2e7d32"}, {Search::kRollerOsdi22, "#b26a00"}};
+constexpr Drawn kCurves[] = {
+    {api::Search::kRandom, "#8b949e"}, {api::Search::kGenetic, "#d1495b"}, {api::Search::kAnneal, "#2b5c9e"}};
+constexpr Drawn kPoints[] = {{api::Search::kRoller, "#2e7d32"}, {api::Search::kRollerOsdi22, "#b26a00"}};
 
 // From 1 to `most`, with those ticks that it has.
 Axis axis(double most, std::initializer_list<double> ticks, const char* unit) {
@@ -41,7 +42,7 @@ void write_search_plot(const SearchQuality& q, std::size_t budget, const std::st
       axis(worst, {1, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50}, "x"));
   std::vector<std::pair<std::string, std::string>> legend;
   const auto name = [&](const char* before, const Drawn& d, const char* what) {
-    legend.insert(legend.end(), {{before, ""}, {fmt::format("{}{}", name_of(d.search), what), d.colour}});
+    legend.insert(legend.end(), {{before, ""}, {fmt::format("{}{}", api::name_of(d.search), what), d.colour}});
   };
   const char* before = "best simulated time over the best known (up) after so many programs (right): ";
   for (const Drawn& d : kCurves) {

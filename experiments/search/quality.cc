@@ -8,16 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "api/construct.h"
+#include "api/instructions.h"
+#include "api/simulate/simulated_programs.h"
+#include "api/workload.h"
 #include "arch/load.h"
 #include "base/hash.h"
 #include "construct/aligned_programs.h"
 #include "construct/search.h"
 #include "experiments/common/code_version.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/programs/workload.h"
 #include "experiments/search/detail/kept_times.h"
-#include "experiments/simulate/simulated_programs.h"
 #include "expr/infer.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
@@ -66,7 +66,7 @@ class SimulatedCostModel {
     for (const tile::RProgram& p : programs)
       if (kept_.find(key_of(p)) == nullptr) unknown.push_back(&p);
     const auto simulated =
-        simulate_programs(unknown, chip_, SimulationMode::kSampled, jobs_, [](std::size_t, std::size_t) {});
+        api::simulate_programs(unknown, chip_, api::SimulationMode::kSampled, jobs_, [](std::size_t, std::size_t) {});
     for (std::size_t i = 0; i < unknown.size(); ++i) {
       const auto& s = simulated[i].simulation;
       if (simulated[i].died)
@@ -87,7 +87,7 @@ class SimulatedCostModel {
 // All searches on one operator.
 class Trial {
  public:
-  Trial(const NamedExpression& op, const arch::ArchSpec& a, const SearchQualityOptions& options,
+  Trial(const api::NamedExpression& op, const arch::ArchSpec& a, const SearchQualityOptions& options,
         const construct::BatchCostModel& cost_model)
       : op_(op),
         options_(options),
@@ -104,20 +104,22 @@ class Trial {
 
   SearchedOperator run() {
     out_ = {op_.id, op_.kind, {}, 0, false, {}, {}};
-    add_constructed(Search::kRoller);
-    add_constructed(Search::kRollerOsdi22);
-    for (const Search s : kTrying) add_searched(s);
+    add_constructed(api::Search::kRoller);
+    add_constructed(api::Search::kRollerOsdi22);
+    for (const api::Search s : kTrying) add_searched(s);
     add_exhaustive();
     return std::move(out_);
   }
 
  private:
-  void add_constructed(Search search) {
-    const Constructor constructor(arch_, {search}, kConstructed);
-    add(search, cost_model_(constructor.construct(op_.expression).programs));
+  void add_constructed(api::Search search) {
+    std::vector<tile::RProgram> programs;
+    for (api::RankedProgram& p : api::construct(op_.expression, arch_, {{search}, kConstructed}).programs)
+      programs.push_back(std::move(p.program));
+    add(search, cost_model_(programs));
   }
 
-  void add_searched(Search search) {
+  void add_searched(api::Search search) {
     base::Diagnostics diags;
     std::vector<base::Microseconds> times;
     for (const construct::Ranked& r :
@@ -133,12 +135,12 @@ class Trial {
       out_.exhaustive_us = std::min(out_.exhaustive_us.value_or(kNone), r.time.v);
   }
 
-  void add(Search search, const std::vector<base::Microseconds>& times) {
+  void add(api::Search search, const std::vector<base::Microseconds>& times) {
     out_.tried.push_back({search, {}});
     for (const base::Microseconds t : times) out_.tried.back().us.push_back(t.v);
   }
 
-  const NamedExpression& op_;
+  const api::NamedExpression& op_;
   const SearchQualityOptions& options_;
   const construct::BatchCostModel& cost_model_;
   const arch::ArchSpec& arch_;
@@ -150,13 +152,13 @@ class Trial {
 
 }  // namespace
 
-std::optional<SearchQuality> search_quality(const Workload& workload, const arch::ArchSpec& a,
-                                            const SearchQualityOptions& options, int jobs, const Progress& progress,
-                                            base::Diagnostics& diags) {
-  const auto expressions = expressions_of(workload, diags);
+std::optional<SearchQuality> search_quality(const api::Workload& workload, const arch::ArchSpec& a,
+                                            const SearchQualityOptions& options, int jobs,
+                                            const api::Progress& progress, base::Diagnostics& diags) {
+  const auto expressions = api::expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
   if (const std::string why = construct::why_no_annealing(); !why.empty()) throw std::runtime_error(why);
-  note_instructions(*expressions, a, diags);
+  api::note_instructions(*expressions, a, diags);
   KeptTimes kept(options.log);
   std::string lost;
   std::size_t done = 0, all = 0;
@@ -165,13 +167,13 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
     progress(done, all);
   });
   std::vector<std::optional<Trial>> trials;  // none of an expression of several stages
-  for (const NamedExpression& op : *expressions) {
+  for (const api::NamedExpression& op : *expressions) {
     trials.emplace_back();
     if (op.expression.stages.size() == 1) all += trials.back().emplace(op, a, options, cost_model).max_programs();
   }
   std::vector<SearchedOperator> operators;
   for (std::size_t i = 0, before = 0; i < trials.size(); ++i) {
-    const NamedExpression& op = (*expressions)[i];
+    const api::NamedExpression& op = (*expressions)[i];
     if (trials[i])
       operators.push_back(trials[i]->run());
     else

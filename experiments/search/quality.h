@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "api/common/progress.h"
+#include "api/compile.h"
+#include "api/search.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/progress.h"
-#include "experiments/programs/compile.h"
-#include "experiments/programs/search.h"
 
 namespace tilescope::experiments {
 
 // Programs of construction that are looked at, as ROLLER's; and the searches beside it.
 inline constexpr std::size_t kConstructed = 10;
-inline constexpr Search kTrying[] = {Search::kRandom, Search::kGenetic, Search::kAnneal};
+inline constexpr api::Search kTrying[] = {api::Search::kRandom, api::Search::kGenetic, api::Search::kAnneal};
 
 struct SearchQualityOptions {
   std::size_t budget = 200;  // programs that each search may try
@@ -30,7 +30,7 @@ struct SearchQualityOptions {
 // Simulated times in the order in which programs came: by rank of construction, by trial of a search. Without the one
 // launch that no program can do without; infinite where a program cannot be simulated.
 struct TriedTimes {
-  Search search;
+  api::Search search;
   std::vector<double> us;
 
   // Of the first `n`; infinite where there are none.
@@ -45,14 +45,14 @@ struct SearchedOperator {
   std::optional<double> exhaustive_us;  // the best of them, where they are few enough
   std::string error;                    // why nothing was tried
 
-  const TriedTimes& of(Search search) const;
+  const TriedTimes& of(api::Search search) const;
   // The best of all, of the exhaustive search too.
   double best_known_us() const;
 };
 
 // How far the best of a search's first `n` programs is from what was best, over operators that have both.
 struct Quality {
-  Search search;
+  api::Search search;
   std::size_t n = 0;
   std::size_t operators = 0;
   double mean_ratio = 0;               // geometric mean of time over best time
@@ -70,16 +70,17 @@ struct SearchQuality {
 
 // Tries every search on every operator of the workload, which has one stage each. Simulations run in `jobs` worker
 // processes at a time; the result does not depend on their number. Nothing where the workload has a mistake.
-std::optional<SearchQuality> search_quality(const Workload& workload, const arch::ArchSpec& a,
-                                            const SearchQualityOptions& options, int jobs, const Progress& progress,
-                                            base::Diagnostics& diags);
+std::optional<SearchQuality> search_quality(const api::Workload& workload, const arch::ArchSpec& a,
+                                            const SearchQualityOptions& options, int jobs,
+                                            const api::Progress& progress, base::Diagnostics& diags);
 
 // The statistics of operators after searches of that budget.
 SearchQuality quality_of(std::vector<SearchedOperator> operators, std::size_t budget);
 
 // Geometric mean over operators of the best time after n programs over the best known time; nothing where one has no
 // program among the first n.
-std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& operators, Search search, std::size_t n);
+std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& operators, api::Search search,
+                                       std::size_t n);
 
 base::Value to_document(const SearchQuality& q);
 

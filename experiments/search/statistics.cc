@@ -16,7 +16,8 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 // A ratio of two times that there are: neither of them infinite.
 bool comparable(double ratio) { return std::isfinite(ratio) && ratio > 0; }
 
-Quality quality_at(const std::vector<SearchedOperator>& operators, Search search, std::size_t n, bool by_exhaustive) {
+Quality quality_at(const std::vector<SearchedOperator>& operators, api::Search search, std::size_t n,
+                   bool by_exhaustive) {
   Quality q;
   q.search = search;
   q.n = n;
@@ -44,13 +45,13 @@ Quality quality_at(const std::vector<SearchedOperator>& operators, Search search
 
 std::vector<Quality> qualities(const std::vector<SearchedOperator>& operators, std::size_t budget, bool by_exhaustive) {
   std::vector<Quality> out;
-  for (const Search s : {Search::kRoller, Search::kRollerOsdi22})
+  for (const api::Search s : {api::Search::kRoller, api::Search::kRollerOsdi22})
     for (const std::size_t n : {std::size_t{1}, kConstructed})
       out.push_back(quality_at(operators, s, n, by_exhaustive));
   std::set<std::size_t> counts = {budget};
   for (const std::size_t n : {10U, 50U, 100U, 500U})
     if (n < budget) counts.insert(n);
-  for (const Search s : kTrying)
+  for (const api::Search s : kTrying)
     for (const std::size_t n : counts) out.push_back(quality_at(operators, s, n, by_exhaustive));
   return out;
 }
@@ -59,7 +60,7 @@ void compare_constructions(SearchQuality& q) {
   double logs = 0;
   for (const SearchedOperator& op : q.operators) {
     if (!op.error.empty()) continue;
-    const double ratio = op.of(Search::kRollerOsdi22).best_us(1) / op.of(Search::kRoller).best_us(1);
+    const double ratio = op.of(api::Search::kRollerOsdi22).best_us(1) / op.of(api::Search::kRoller).best_us(1);
     if (!comparable(ratio)) continue;
     ++q.over_osdi22_operators;
     logs += std::log(ratio);
@@ -72,7 +73,7 @@ base::Value time_value(double us) { return std::isinf(us) ? base::Value(nullptr)
 base::Value to_value(const std::vector<Quality>& qualities) {
   base::List out;
   for (const Quality& q : qualities) {
-    base::Map row = {{"search", name_of(q.search), {}},
+    base::Map row = {{"search", api::name_of(q.search), {}},
                      {"programs", static_cast<std::int64_t>(q.n), {}},
                      {"operators", static_cast<std::int64_t>(q.operators), {}}};
     if (q.operators > 0)
@@ -94,7 +95,7 @@ double TriedTimes::best_us(std::size_t n) const {
   return best;
 }
 
-const TriedTimes& SearchedOperator::of(Search search) const {
+const TriedTimes& SearchedOperator::of(api::Search search) const {
   return *std::find_if(tried.begin(), tried.end(), [&](const TriedTimes& t) { return t.search == search; });
 }
 
@@ -113,7 +114,8 @@ SearchQuality quality_of(std::vector<SearchedOperator> operators, std::size_t bu
   return q;
 }
 
-std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& operators, Search search, std::size_t n) {
+std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& operators, api::Search search,
+                                       std::size_t n) {
   std::size_t tried = 0;
   for (const SearchedOperator& op : operators) tried += op.error.empty() ? 1 : 0;
   const Quality q = quality_at(operators, search, n, false);
@@ -128,7 +130,7 @@ base::Value to_document(const SearchQuality& q) {
     for (const TriedTimes& t : op.tried) {
       base::List times;
       for (const double us : t.us) times.push_back(time_value(us));
-      row.push_back({std::string(name_of(t.search)) + "_us", std::move(times), {}});
+      row.push_back({std::string(api::name_of(t.search)) + "_us", std::move(times), {}});
     }
     row.push_back({"aligned_programs", static_cast<std::int64_t>(op.aligned), {}});
     if (op.exhaustive_us) row.push_back({"every_layout", op.every_layout, {}});

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/prediction.h"
+#include "experiments/store/detail/described.h"
 #include "experiments/store/detail/shards.h"
 
 namespace tilescope::experiments {
@@ -14,7 +16,7 @@ namespace fs = std::filesystem;
 
 // What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 5, kShardsSchema = 6;  // the latter: of stores with the table `shards`, points may be missing
+constexpr int kSchema = 7, kShardsSchema = 8;  // the latter: of stores with the table `shards`, points may be missing
 
 constexpr int kWaitMs = 10'000;        // for another process's commit
 constexpr int kShardWaitMs = 600'000;  // for readers of a shard, which keep its sweep from committing
@@ -31,8 +33,7 @@ CREATE TABLE names (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document 
 CREATE TABLE rows (
   chip INTEGER NOT NULL REFERENCES chips, request INTEGER NOT NULL REFERENCES requests,
   workload INTEGER NOT NULL REFERENCES workloads, program INTEGER REFERENCES programs,
-  predicted_us REAL, low_us REAL, high_us REAL, simulated_us REAL, measured_us REAL, bottleneck TEXT,
-  occupancy_ratio REAL, occupancy_limit TEXT, registers_per_thread INTEGER, blocks INTEGER, waves REAL,
+  PREDICTION_COLUMNS, simulated_us REAL, measured_us REAL,
   names INTEGER REFERENCES names, numbers BLOB, simulation TEXT, error TEXT,
   PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
 CREATE TABLE sweeps (
@@ -48,8 +49,8 @@ CREATE TABLE sweep_workloads (
   weight REAL NOT NULL, workload INTEGER NOT NULL REFERENCES workloads, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
 CREATE VIEW results AS
   SELECT t.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
-         w.weight, r.predicted_us, r.low_us, r.high_us, coalesce(s.simulated_us, r.simulated_us) AS simulated_us,
-         r.measured_us, r.bottleneck, r.occupancy_ratio, r.waves, g.hash AS program,
+         w.weight, PREDICTION_VALUES, coalesce(s.simulated_us, r.simulated_us) AS simulated_us,
+         r.measured_us, g.hash AS program,
          coalesce(p.refused, r.error, s.error) AS error, p.chosen
   FROM sweeps t JOIN points p ON p.sweep = t.id JOIN sweep_workloads w ON w.sweep = t.id
        LEFT JOIN chips c ON c.id = p.chip
@@ -58,6 +59,18 @@ CREATE VIEW results AS
        LEFT JOIN programs g ON g.id = r.program
   ORDER BY t.id, p.ordinal, w.ordinal;
 )sql";
+
+// The tables, with a column of `rows` and of `results` for each single element of a prediction.
+std::string tables() {
+  std::string columns;
+  for (const SqlColumn& c : sql_columns<api::Prediction>())
+    columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", c.name, c.type);
+  std::string out = kTables;
+  for (const auto& [mark, text] : {std::pair<std::string_view, std::string>{"PREDICTION_COLUMNS", columns},
+                                   {"PREDICTION_VALUES", sql_names<api::Prediction>("r.")}})
+    out.replace(out.find(mark), mark.size(), text);
+  return out;
+}
 
 // The parts of a sweep that are here. `own`: the store is that of the one shard, and its sweep goes on in it.
 constexpr const char* kShardsTable = R"sql(
@@ -110,7 +123,7 @@ Handle open_for_queries(const std::string& path) {
 void make_tables(SQLite::Database& file, const std::string& tool_version) {
   SQLite::Transaction all(file, SQLite::TransactionBehavior::IMMEDIATE);
   if (!is_empty(file)) return;
-  file.exec(kTables);
+  file.exec(tables());
   file.exec(fmt::format("PRAGMA application_id = {}", kApplication));
   file.exec(fmt::format("PRAGMA user_version = {}", kSchema));
   SQLite::Statement tool(file, "INSERT INTO tool VALUES (?)");

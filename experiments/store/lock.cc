@@ -11,14 +11,14 @@
 
 #include <fmt/format.h>
 
-#include "experiments/common/new_file.h"
+#include "api/common/new_file.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
 namespace {
 
 // One lock a file, whatever links lead to it.
-std::string path_of(const std::string& store) { return behind_links(store) + "-lock"; }
+std::string path_of(const std::string& store) { return api::behind_links(store) + "-lock"; }
 
 struct flock whole_file() {
   struct flock all{};

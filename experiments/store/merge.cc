@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/common/new_file.h"
+#include "api/common/new_file.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/file.h"
@@ -164,7 +164,7 @@ class Target {
  public:
   // A new store is written `beside` before it is whole; what a merge that was killed has left there goes.
   Target(const std::string& path, bool fresh)
-      : path_(path), place_(behind_links(path)), at_(fresh ? beside(place_) : path), fresh_(fresh) {
+      : path_(path), place_(api::behind_links(path)), at_(fresh ? beside(place_) : path), fresh_(fresh) {
     if (fresh) remove();
   }
   static std::string beside(const std::string& place) { return place + "-merging"; }
@@ -228,7 +228,7 @@ bool is_there(const std::string& path) {
 // No shard is written over by a new store.
 void refuse_places_of(const std::string& store, const std::vector<std::string>& shards, Diagnostics& diags) {
   std::error_code none;
-  const std::string beside = Target::beside(behind_links(store));
+  const std::string beside = Target::beside(api::behind_links(store));
   for (const std::string& shard : shards)
     if (fs::equivalent(store, shard, none))
       refuse(diags, shard, "is the store that the shards go into; name it once");

@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "api/common/prediction.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/corrupt_store.h"
+#include "experiments/store/detail/described.h"
 #include "experiments/store/detail/file.h"
 
 namespace tilescope::experiments {
@@ -177,12 +179,11 @@ std::string Merger::here(const std::string& table, const std::string& column) co
 std::size_t Merger::take_rows(const Part& p) {
   const std::string chip = fmt::format("CASE WHEN {} THEN NULL ELSE {} END", has_no_time("r"), here("chips", "chip"));
   try {
-    return static_cast<std::size_t>(to_.exec(of_shard(
-        fmt::format("INSERT INTO main.rows SELECT {}, {}, {}, {}, predicted_us, low_us, high_us, simulated_us, "
-                    "measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, blocks, waves, "
-                    "{}, numbers, simulation, error FROM shard.rows r WHERE true ON CONFLICT DO NOTHING",
-                    chip, here("requests", "request"), here("workloads", "workload"), here("programs", "program"),
-                    here("names", "names")))));
+    return static_cast<std::size_t>(to_.exec(of_shard(fmt::format(
+        "INSERT INTO main.rows SELECT {}, {}, {}, {}, {}, simulated_us, measured_us, {}, numbers, simulation, "
+        "error FROM shard.rows r WHERE true ON CONFLICT DO NOTHING",
+        chip, here("requests", "request"), here("workloads", "workload"), here("programs", "program"),
+        sql_names<api::Prediction>(), here("names", "names")))));
   } catch (const SQLite::Exception& e) {
     constexpr int kConstraint = 19;  // SQLITE_CONSTRAINT
     if (e.getErrorCode() != kConstraint) throw;

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/corrupt_store.h"
+#include "experiments/store/detail/described.h"
 #include "experiments/store/detail/file.h"
-#include "experiments/store/detail/numbers.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
@@ -24,16 +24,11 @@ using SQLite::Statement;
 
 std::size_t count_of(const Column& c) { return static_cast<std::size_t>(integer_in(c)); }
 
-// What each_row reads of a row, in the order of row_of.
-constexpr const char* kRowColumns =
-    "r.predicted_us, r.low_us, r.high_us, r.bottleneck, r.occupancy_ratio, r.occupancy_limit, r.registers_per_thread, "
-    "r.blocks, r.waves, r.names, r.numbers, r.simulation, r.measured_us, g.hash, r.error";
-
-// A column that has a value beside each predicted time.
-Column required(const Column& c) {
-  if (c.isNull()) throw CorruptStore(c.getName());
-  return c;
+// What each_row reads of a row, in the order of row_of: the elements of its prediction, then six more.
+std::string row_columns() {
+  return sql_names<api::Prediction>("r.") + ", r.names, r.numbers, r.simulation, r.measured_us, g.hash, r.error";
 }
+int prediction_columns() { return static_cast<int>(sql_columns<api::Prediction>().size()); }
 
 // The lists of names in a store, each read once.
 class NamesInStore {
@@ -65,26 +60,20 @@ class NamesInStore {
   std::unordered_map<std::int64_t, NumberNames> known_;
 };
 
-std::optional<Prediction> prediction_of(Statement& s, int c, NamesInStore& names) {
-  const auto predicted_us = time_in(s.getColumn(c));
-  if (!predicted_us) return std::nullopt;
-  Prediction p;
-  p.predicted_us = *predicted_us;
-  const auto low_us = time_in(s.getColumn(c + 1)), high_us = time_in(s.getColumn(c + 2));
-  if (low_us && high_us) p.band = TimeBand{*low_us, *high_us};
-  p.bottleneck = text_in(required(s.getColumn(c + 3)));
-  p.occupancy_ratio = *real_in(required(s.getColumn(c + 4)));
-  p.occupancy_limit = text_in(s.getColumn(c + 5));
-  p.registers_per_thread = integer_in(required(s.getColumn(c + 6)));
-  p.blocks = integer_in(required(s.getColumn(c + 7)));
-  p.waves = *real_in(required(s.getColumn(c + 8)));
-  const NumberNames& named = names.at(required(s.getColumn(c + 9)));
-  const Column numbers = s.getColumn(c + 10);
-  on_column(numbers, [&] { unpack_numbers(p, named, bytes_in(numbers)); });
+// From column c on; nothing where no time is predicted.
+std::optional<api::Prediction> prediction_of(Statement& s, int c, NamesInStore& names) {
+  if (s.getColumn(c).isNull()) return std::nullopt;
+  api::Prediction p;
+  RowReader reader(s, c);
+  describe(reader, p);
+  const Column names_id = s.getColumn(c + prediction_columns()), numbers = s.getColumn(c + prediction_columns() + 1);
+  if (names_id.isNull()) throw CorruptStore(names_id.getName());
+  const NumberNames& named = names.at(names_id);
+  on_column(numbers, [&] { unpack(p, named, bytes_in(numbers)); });
   return p;
 }
 
-std::optional<Simulation> simulation_in(const Column& c) {
+std::optional<api::Simulation> simulation_in(const Column& c) {
   if (c.isNull()) return std::nullopt;
   return read_column(c, simulation_of_text);
 }
@@ -92,14 +81,13 @@ std::optional<Simulation> simulation_in(const Column& c) {
 StoredRow row_of(Statement& s, int c, NamesInStore& names) {
   StoredRow row;
   row.prediction = prediction_of(s, c, names);
-  row.simulation = simulation_in(s.getColumn(c + 11));
-  row.measured_us = time_in(s.getColumn(c + 12));
-  row.program = text_in(s.getColumn(c + 13));
-  row.error = text_in(s.getColumn(c + 14));
+  const int behind = c + prediction_columns() + 2;
+  row.simulation = simulation_in(s.getColumn(behind));
+  row.measured_us = time_in(s.getColumn(behind + 1));
+  row.program = text_in(s.getColumn(behind + 2));
+  row.error = text_in(s.getColumn(behind + 3));
   return row;
 }
-
-constexpr int kBehindRow = 3 + 15;  // of each_row
 
 // What stands next to the prediction of a multi-fidelity sweep.
 void add_simulation(StoredRow& row, Statement& s, int c) {
@@ -281,9 +269,10 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
                     "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
                     "AND s.workload = w.workload "
                     "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
-                    kRowColumns));
+                    row_columns()));
     s.bind(1, sweep.id);
     NamesInStore names(*open_->file, open_->path);
+    const int behind = 3 + prediction_columns() + 6;
     std::size_t p = 0;
     while (s.executeStep()) {
       const std::size_t ordinal = count_of(s.getColumn(0)), w = count_of(s.getColumn(1));
@@ -296,12 +285,12 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
         } catch (const CorruptStore& d) {
           throw_damaged_row(
               *open_->file, open_->path,
-              {s.getColumn(2).getInt64(), s.getColumn(request).getInt64(), s.getColumn(kBehindRow + 4).getInt64()},
+              {s.getColumn(2).getInt64(), s.getColumn(request).getInt64(), s.getColumn(behind + 4).getInt64()},
               d.column());
         }
       };
-      if (!s.getColumn(2).isNull()) read(kBehindRow + 3, [&] { row = row_of(s, 3, names); });
-      if (row && !s.getColumn(kBehindRow).isNull()) read(kBehindRow, [&] { add_simulation(*row, s, kBehindRow + 1); });
+      if (!s.getColumn(2).isNull()) read(behind + 3, [&] { row = row_of(s, 3, names); });
+      if (row && !s.getColumn(behind).isNull()) read(behind, [&] { add_simulation(*row, s, behind + 1); });
       visit(all[p], sweep.workloads[w], row ? &*row : nullptr);
     }
   });

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/common/prediction.h"
+#include "api/common/simulation.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "experiments/common/prediction.h"
-#include "experiments/common/simulation.h"
 
 namespace tilescope::experiments {
 
@@ -122,8 +122,8 @@ struct StoredPoint {
 
 // One operator at one point.
 struct StoredRow {
-  std::optional<Prediction> prediction;
-  std::optional<Simulation> simulation;
+  std::optional<api::Prediction> prediction;
+  std::optional<api::Simulation> simulation;
   std::optional<double> measured_us;
   std::string program;  // its hash; empty where there is none
   std::string error;    // why there is no time

@@ -103,8 +103,8 @@ Value document_of_text(const std::string& text) {
   return std::move(*document);
 }
 
-Simulation simulation_of_text(const std::string& text) {
-  auto simulation = simulation_of(document_of_text(text));
+api::Simulation simulation_of_text(const std::string& text) {
+  auto simulation = base::row_of<api::Simulation>(document_of_text(text));
   if (!simulation) damaged();
   return std::move(*simulation);
 }
@@ -151,18 +151,19 @@ std::vector<StoredAxis> axes_of_text(const std::string& text) {
 }
 
 std::string text_of(const NumberNames& names) {
-  const auto list = [](const std::vector<std::string>& all) { return List(all.begin(), all.end()); };
-  return base::to_json(Map{{"terms", list(names.terms), {}}, {"levels", list(names.levels), {}}});
+  Map out;
+  for (const auto& [column, list] : names) out.push_back({column, List(list.begin(), list.end()), {}});
+  return base::to_json(std::move(out));
 }
 
 NumberNames names_of_text(const std::string& text) {
   const Value document = document_of_text(text);
-  const auto list = [&](std::string_view key) {
-    std::vector<std::string> out;
-    for (const Value& name : as<List>(at(document, key))) out.push_back(as<std::string>(name));
-    return out;
-  };
-  return {list("terms"), list("levels")};
+  NumberNames out;
+  for (const base::Entry& e : as<Map>(document)) {
+    auto& list = out.emplace_back(e.key, std::vector<std::string>()).second;
+    for (const Value& name : as<List>(e.value)) list.push_back(as<std::string>(name));
+  }
+  return out;
 }
 
 }  // namespace tilescope::experiments

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/store/writer.h"
 
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/hash.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/corrupt_store.h"
+#include "experiments/store/detail/described.h"
 #include "experiments/store/detail/file.h"
 #include "experiments/store/detail/lock.h"
-#include "experiments/store/detail/numbers.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
@@ -19,6 +21,9 @@ namespace tilescope::experiments {
 namespace {
 
 using SQLite::Statement;
+
+// The columns of a row behind those of its prediction.
+constexpr const char* kBehindPrediction[] = {"simulated_us", "measured_us", "names", "numbers", "simulation", "error"};
 
 void set(Statement& s, int i, const std::optional<double>& v) {
   if (v)
@@ -59,8 +64,9 @@ RowTexts::RowTexts(const StoredRow& r, std::string program_document)
       program(std::move(program_document)),
       program_hash(program.empty() ? std::string() : base::content_hash(program)) {
   if (!r.prediction) return;
-  names = text_of(names_of(*r.prediction));
-  numbers = pack_numbers(*r.prediction);
+  NumberPacker nested = packed(*r.prediction);
+  names = text_of(nested.names);
+  numbers = std::move(nested.bytes);
 }
 
 struct StoreWriter::Open {
@@ -113,11 +119,16 @@ struct StoreWriter::Open {
                      "WHERE chip = ? AND request = ? AND workload = ?"};
   Statement find_program{*file, "SELECT id FROM programs WHERE hash = ?"};
   Statement add_program{*file, "INSERT INTO programs (hash, document) VALUES (?, ?)"};
-  Statement add_row{*file,
-                    "INSERT OR IGNORE INTO rows (chip, request, workload, program, predicted_us, low_us, high_us, "
-                    "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
-                    "blocks, waves, names, numbers, simulation, error) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+  Statement add_row{*file, insert_row()};
+
+  // The chip, request, workload and program, the elements of the prediction, then what kBehindPrediction names.
+  static std::string insert_row() {
+    std::string marks = "?, ?, ?, ?";
+    for (std::size_t i = 0; i < sql_columns<api::Prediction>().size() + std::size(kBehindPrediction); ++i)
+      marks += ", ?";
+    return fmt::format("INSERT OR IGNORE INTO rows (chip, request, workload, program, {}, {}) VALUES ({})",
+                       sql_names<api::Prediction>(), fmt::join(kBehindPrediction, ", "), marks);
+  }
 };
 
 StoreWriter::StoreWriter(std::unique_ptr<Open> open) : open_(std::move(open)) {}
@@ -299,23 +310,18 @@ void StoreWriter::add(const RowKey& key, const RowTexts& t) {
     s.clearBindings();
     set(s, key);
     set(s, 4, program);
-    if (const auto& p = t.row.prediction) {
-      s.bind(5, p->predicted_us);
-      set(s, 6, p->band ? std::optional(p->band->low_us) : std::nullopt);
-      set(s, 7, p->band ? std::optional(p->band->high_us) : std::nullopt);
-      set(s, 10, p->bottleneck);
-      s.bind(11, p->occupancy_ratio);
-      set(s, 12, p->occupancy_limit);
-      s.bind(13, p->registers_per_thread);
-      s.bind(14, p->blocks);
-      s.bind(15, p->waves);
-      s.bind(16, id_of(open_->names_of(t)));
-      s.bindNoCopy(17, t.numbers.data(), static_cast<int>(t.numbers.size()));
+    constexpr int kPrediction = 5;
+    const int behind = kPrediction + static_cast<int>(sql_columns<api::Prediction>().size());
+    set(s, behind, t.row.simulation ? std::optional(t.row.simulation->simulated_us) : std::nullopt);
+    set(s, behind + 1, t.row.measured_us);
+    if (t.row.prediction) {
+      RowBinder prediction(s, kPrediction);
+      describe(prediction, *t.row.prediction);
+      s.bind(behind + 2, id_of(open_->names_of(t)));
+      s.bindNoCopy(behind + 3, t.numbers.data(), static_cast<int>(t.numbers.size()));
     }
-    set(s, 8, t.row.simulation ? std::optional(t.row.simulation->simulated_us) : std::nullopt);
-    set(s, 9, t.row.measured_us);
-    set(s, 18, t.simulation);
-    set(s, 19, t.row.error);
+    set(s, behind + 4, t.simulation);
+    set(s, behind + 5, t.row.error);
     s.exec();
   });
 }

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "api/common/new_file.h"
 #include "base/document.h"
-#include "experiments/common/new_file.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -86,7 +86,9 @@ class RowWriter {
     put("workload", w.name);
     put("kind", w.kind);
     put("weight", number(w.weight));
-    put_prediction(r == nullptr || !r->prediction ? std::nullopt : r->prediction);
+    static const api::Prediction kNone;
+    const bool predicted = r != nullptr && r->prediction;
+    put_elements(predicted ? *r->prediction : kNone, predicted, Elements::kSingle);
     put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
     put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
     if (sweep_.multi_fidelity) put("chosen", text(std::string(name_of(p.chosen))));
@@ -96,7 +98,7 @@ class RowWriter {
                                           : r->simulation_error));
     put("chip", text(p.chip));
     put("program", r == nullptr ? Value(nullptr) : text(r->program));
-    put_levels(r);
+    if (predicted) put_elements(*r->prediction, true, Elements::kNested);
     return cells_;
   }
 
@@ -109,34 +111,14 @@ class RowWriter {
     cells_[c] = std::move(v);
   }
 
-  void put_prediction(const std::optional<Prediction>& p) {
-    const auto or_null = [&](auto value) { return p ? Value(value(*p)) : Value(nullptr); };
-    put("predicted_us", or_null([](const Prediction& q) { return q.predicted_us; }));
-    put("low_us", p && p->band ? Value(p->band->low_us) : Value(nullptr));
-    put("high_us", p && p->band ? Value(p->band->high_us) : Value(nullptr));
-    put("bottleneck", or_null([](const Prediction& q) { return q.bottleneck; }));
-    put("occupancy_ratio", or_null([](const Prediction& q) { return q.occupancy_ratio; }));
-    put("occupancy_limit", or_null([](const Prediction& q) { return q.occupancy_limit; }));
-    put("registers_per_thread", or_null([](const Prediction& q) { return q.registers_per_thread; }));
-    put("blocks", or_null([](const Prediction& q) { return q.blocks; }));
-    put("waves", or_null([](const Prediction& q) { return q.waves; }));
-  }
-
-  // Terms and levels, which are the chip's: the only columns that a row may add.
-  void put_levels(const StoredRow* r) {
-    if (r == nullptr || !r->prediction) return;
-    for (const TermRow& t : r->prediction->terms) put(fmt::format("term.{}_us", underscored(t.name)), t.us);
-    for (const LevelRow& l : r->prediction->levels) {
-      put(fmt::format("level.{}_bytes", l.name), l.bytes);
-      put(fmt::format("level.{}_transactions", l.name), l.transactions);
-      put(fmt::format("level.{}_conflict_ratio", l.name), l.conflict_ratio);
-      put(fmt::format("level.{}_time_us", l.name), l.time_us);
-    }
-  }
-
-  static std::string underscored(std::string name) {
-    std::replace(name.begin(), name.end(), ' ', '_');
-    return name;
+  // Single elements have a column in every row; nested ones, of the chip's terms and levels, are the only ones that a
+  // row may add.
+  enum class Elements { kSingle, kNested };
+  void put_elements(const api::Prediction& p, bool known, Elements which) {
+    base::cells_of(p, [&](const std::string& name, Value v) {
+      if ((name.find('.') != std::string::npos) == (which == Elements::kNested))
+        put(name, known ? std::move(v) : Value(nullptr));
+    });
   }
 
   const StoredSweep& sweep_;
@@ -219,7 +201,7 @@ std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSwe
     op.error = r->error;
     if (op.us && out.weighted_us && *out.weighted_us > 0) op.share_ratio = w.weight * *op.us / *out.weighted_us;
     if (r->simulation)
-      op.bound_by = longest_stall(*r->simulation).name;
+      op.bound_by = api::longest_stall(*r->simulation).name;
     else if (r->prediction)
       op.bound_by = r->prediction->bottleneck;
   });
@@ -259,7 +241,7 @@ base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep) {
 
 std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
                              const std::string& path) {
-  NewFile file(path);
+  api::NewFile file(path);
   for (const OperatorAtPoint& op : at.operators) {
     std::vector<std::string> names = {"sweep", "point"};
     std::vector<Value> cells = {sweep.title, static_cast<std::int64_t>(at.point.ordinal)};
@@ -276,7 +258,7 @@ std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& swee
 }
 
 std::size_t write_table_file(const Store& store, const StoredSweep& sweep, TableForm form, const std::string& path) {
-  NewFile file(path);
+  api::NewFile file(path);
   const std::size_t rows = write_table(store, sweep, form, [&](std::string_view text) { file.write(text); });
   file.finish();
   return rows;

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "api/common/parallel.h"
 #include "base/check.h"
 #include "base/parse_number.h"
-#include "experiments/common/parallel.h"
 #include "experiments/sweep/state.h"
 
 namespace tilescope::experiments {
@@ -333,7 +333,7 @@ class Planner {
   }
 
   void resolve(const std::vector<std::size_t>& asked, int jobs) {
-    parallel_for(asked.size(), jobs, [&] {
+    api::parallel_for(asked.size(), jobs, [&] {
       return [&](std::size_t i) {
         if (!stopped()) resolve(requests_[asked[i]]);
       };

@@ -45,7 +45,7 @@ void SweepSearches::expect(std::size_t search, std::size_t workload) {
   ++found->expected;
 }
 
-std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::size_t workload, double& cpu_us) {
+std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::size_t workload, double& cpu_us) {
   std::shared_ptr<Found> found;
   {
     const std::lock_guard lock(lock_);
@@ -57,12 +57,11 @@ std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::si
   const std::lock_guard lock(found->one_at_a_time);
   if (found->programs == nullptr) {
     const Requested& s = searches_[search];
-    const Constructor constructor(*s.chip, {Search::kRoller}, kSearched, s.restrictions);
     Pools& shared = *pools_[workload];
     const std::lock_guard alone(shared.one_at_a_time);
     const std::uint64_t made = shared.pools.made();
-    auto programs =
-        std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression, &shared.pools));
+    auto programs = std::make_shared<api::Ranked>(api::construct(
+        workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, kSearched, s.restrictions}, &shared.pools));
     if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
     if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;

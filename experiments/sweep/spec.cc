@@ -121,7 +121,7 @@ class SpecReader {
     Diagnostics own;
     auto text = base::read_file(path, own.add_source(path), own, {std::size_t{1} << 30, 64});
     for (const base::Diagnostic& e : own.errors()) diags_.error(from->at, fmt::format("from: '{}': {}", *name, e.text));
-    if (text) add({SweepPrograms::From::kFile, *name, NamedText{path, std::move(*text)}, from->at});
+    if (text) add({SweepPrograms::From::kFile, *name, api::NamedText{path, std::move(*text)}, from->at});
   }
 
   void add(SweepPrograms p) {
@@ -157,11 +157,11 @@ class SpecReader {
     if (const auto most = base::as_integer(f.take("neighbours"), "neighbours", {0, kMaxPoints}, diags_))
       e.asked.neighbours = static_cast<std::size_t>(*most);
     e.asked.seed = base::as_integer(f.take("seed"), "seed", {0, kMaxSeed}, diags_).value_or(e.asked.seed);
-    if (const auto mode =
-            base::as_choice(f.take("mode"), "mode", {kSimulationModes.begin(), kSimulationModes.end()}, diags_))
-      e.mode = static_cast<SimulationMode>(*mode);
+    if (const auto mode = base::as_choice(f.take("mode"), "mode",
+                                          {api::kSimulationModes.begin(), api::kSimulationModes.end()}, diags_))
+      e.mode = static_cast<api::SimulationMode>(*mode);
     f.finish();
-    e.asked.mode = kSimulationModes[static_cast<std::size_t>(e.mode)];
+    e.asked.mode = api::kSimulationModes[static_cast<std::size_t>(e.mode)];
     e.validation_sample_at = sample == nullptr ? v.at : sample->at;
     if (cost != nullptr && !out_.bases.empty()) e.cost = read_formula(cost, "cost", out_.bases, file_);
     if (e.cost) e.asked.cost = e.cost->text();

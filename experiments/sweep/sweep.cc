@@ -14,14 +14,14 @@
 
 #include <fmt/format.h>
 
+#include "api/common/parallel.h"
+#include "api/common/workers.h"
+#include "api/instructions.h"
+#include "api/simulate/simulated_programs.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/home.h"
-#include "experiments/common/parallel.h"
-#include "experiments/common/workers.h"
 #include "experiments/multi_fidelity/choice.h"
-#include "experiments/programs/instructions.h"
-#include "experiments/simulate/simulated_programs.h"
 #include "experiments/store/writer.h"
 #include "experiments/sweep/detail/plan.h"
 #include "experiments/sweep/detail/runs.h"
@@ -60,7 +60,7 @@ FilePrograms programs_of_files(const SweepSpec& spec, Diagnostics& diags) {
 void note_instructions(const SweepSpec& spec, const SweepPlan& plan, Diagnostics& diags) {
   std::vector<const expr::Expression*> operators;
   for (const SweepWorkload& w : spec.workloads) operators.push_back(&w.expression);
-  for (const auto& chip : plan.chips) experiments::note_instructions(operators, *chip, chip->name, diags);
+  for (const auto& chip : plan.chips) api::note_instructions(operators, *chip, chip->name, diags);
 }
 
 std::size_t quarter_of_memory() {
@@ -168,7 +168,7 @@ class Runner {
     const GivenForWorkload* given = given_for(u);
     if (given == nullptr) {
       const auto own = tasks_.searches().of(t.search.value(), u.workload, construct_cpu_us);
-      std::vector<std::shared_ptr<const Constructed>> beside;
+      std::vector<std::shared_ptr<const api::Ranked>> beside;
       for (const std::size_t search : t.beside)
         beside.push_back(tasks_.searches().of(search, u.workload, construct_cpu_us));
       return constructed_row(*t.chip, t.restrictions, *own, beside);
@@ -243,7 +243,7 @@ class Runner {
     std::vector<Unit> predicted, simulated;
     for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
     const std::vector<std::vector<Unit>> runs = in_runs(predicted, tasks_);
-    parallel_for(runs.size(), jobs, [&] {
+    api::parallel_for(runs.size(), jobs, [&] {
       return [&](std::size_t i) {
         for (const Unit& u : runs[i]) {
           if (stopped()) return;
@@ -262,9 +262,9 @@ class Runner {
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
-    const SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : SimulationMode::kSampled;
+    const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
     std::map<std::size_t, MadeRow> under_way;
-    WorkerCalls calls;
+    api::WorkerCalls calls;
     calls.begin = [&](std::size_t i) {
       MadeRow row = make(units[i], construct_cpu_us_);
       if (!row.program) {
@@ -275,20 +275,20 @@ class Runner {
       return true;
     };
     calls.job = [&](std::size_t i) {
-      return simulate_in_worker(*under_way.at(i).program, *tasks_[units[i].task].chip, mode);
+      return api::simulate_in_worker(*under_way.at(i).program, *tasks_[units[i].task].chip, mode);
     };
-    calls.end = [&](std::size_t i, WorkerResult answer) {
+    calls.end = [&](std::size_t i, api::WorkerResult answer) {
       MadeRow row = std::move(under_way.extract(i).mapped());
       const arch::ArchSpec& chip = *tasks_[units[i].task].chip;
-      if (answer.died) name_library(answer, chip);
+      if (answer.died) api::name_library(answer, chip);
       if (answer.died) return lost_.push_back(fmt::format("{}: {}", place_of(units[i]), answer.error));
-      SimulatedProgram simulated = simulated_by(std::move(answer), chip);
+      api::SimulatedProgram simulated = api::simulated_by(std::move(answer), chip);
       row.row.simulation = std::move(simulated.simulation);
       row.row.error = std::move(simulated.error);
       keep(units[i], row, 0);
     };
     calls.stop = stopped;
-    work_in_workers(units.size(), jobs, calls);
+    api::work_in_workers(units.size(), jobs, calls);
   }
 
   // Adds a row to the store, one thread at a time.

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/construct.h"
+#include "api/from_model.h"
+#include "api/given.h"
+#include "api/instructions.h"
 #include "base/hash.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/programs/from_model.h"
-#include "experiments/programs/given.h"
-#include "experiments/programs/instructions.h"
 #include "experiments/sweep/detail/searches.h"
 #include "expr/infer.h"
 #include "model/common/estimate.h"
@@ -28,7 +28,7 @@ MadeRow failed(std::string why) {
 
 MadeRow row_of(tile::RProgram program, const model::Estimate& estimate, const arch::ArchSpec& a) {
   MadeRow out;
-  out.row.prediction = prediction_of(estimate, a, program);
+  out.row.prediction = api::prediction_of(estimate, a, program);
   out.program = std::move(program);
   return out;
 }
@@ -38,7 +38,7 @@ std::string block_text(const construct::Restrictions& r) {
 }
 
 // Of two programs the one to take: measured ones before others, faster before slower.
-double rank_of(const GivenProgram& g, const targets::Estimator& estimate_of) {
+double rank_of(const api::GivenProgram& g, const targets::Estimator& estimate_of) {
   if (g.measured_us) return *g.measured_us;
   const auto estimate = estimate_of(*g.program, nullptr, {});
   constexpr double kBehindMeasured = 1e18;
@@ -47,15 +47,14 @@ double rank_of(const GivenProgram& g, const targets::Estimator& estimate_of) {
 
 }  // namespace
 
-MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
-                        const std::vector<std::shared_ptr<const Constructed>>& beside) {
-  std::vector<const tile::RProgram*> tried;
-  for (const tile::RProgram& p : own.programs) tried.push_back(&p);
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const api::Ranked& own,
+                        const std::vector<std::shared_ptr<const api::Ranked>>& beside) {
+  std::vector<const tile::RProgram*> others;
   for (const auto& other : beside)
-    for (const tile::RProgram& p : other->programs) tried.push_back(&p);
+    for (const api::RankedProgram& p : other->programs) others.push_back(&p.program);
   base::Diagnostics diags;
   if (!own.error.empty()) diags.error({}, own.error);
-  auto best = best_on(a, targets::target_of(a).estimate(a), tried, diags);
+  auto best = api::best_on(a, targets::target_of(a).estimate(a), own.programs, others, diags);
   if (!best) return failed(diags.sentences().front() + block_text(restrictions));
   return row_of(std::move(best->program), best->estimate, a);
 }
@@ -73,14 +72,14 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
                              const std::string& base, std::vector<std::string> beside,
-                             std::optional<SimulationMode> simulate) {
+                             std::optional<api::SimulationMode> simulate) {
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
   base::Map out = {{"programs", constructed ? "construct" : "fixed", {}},
                    {"evaluator", simulate ? "sim" : "model", {}}};
-  if (simulate && *simulate != SimulationMode::kSampled)
-    out.push_back({"mode", kSimulationModes[static_cast<std::size_t>(*simulate)], {}});
+  if (simulate && *simulate != api::SimulationMode::kSampled)
+    out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulate)], {}});
   if (!constructed) out.push_back({"base", base, {}});
   if (!constructed && programs->file) {
     out.push_back({"from", base::content_hash(programs->file->text), {}});
@@ -110,9 +109,9 @@ std::string key_of(expr::Expression one_stage) {
 
 std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
                                                const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags) {
-  const NamedText& file = *programs.file;
+  const api::NamedText& file = *programs.file;
   const targets::Estimator estimate = targets::target_of(base.chip).estimate(base.chip);
-  LineReader reader(file.name, base.chip);
+  api::LineReader reader(file.name, base.chip);
   std::map<std::string, std::size_t> workload_of;
   for (std::size_t w = 0; w < workloads.size(); ++w) {
     std::string key;
@@ -122,8 +121,8 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
   }
   std::vector<GivenForWorkload> out(workloads.size());
   std::vector<double> rank(workloads.size(), std::numeric_limits<double>::infinity());
-  for (const auto& [number, line] : batch_lines(file.text)) {
-    GivenProgram g = reader.read(line, number);
+  for (const auto& [number, line] : api::batch_lines(file.text)) {
+    api::GivenProgram g = reader.read(line, number);
     for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
     if (!g.program) continue;
     std::string key;

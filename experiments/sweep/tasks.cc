@@ -136,7 +136,7 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
 std::size_t SweepTasks::add_task(Task t) {
   std::vector<std::string> beside;
   for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
-  const SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : SimulationMode::kSampled;
+  const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
   t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
                                               t.simulate ? std::optional(mode) : std::nullopt));
   t.left = spec_.workloads.size();

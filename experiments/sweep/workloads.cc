@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "api/operator_kind.h"
+#include "api/workload.h"
 #include "base/dtype.h"
 #include "base/fields.h"
-#include "experiments/programs/operator_kind.h"
-#include "experiments/programs/workload.h"
 #include "experiments/sweep/detail/spec.h"
 #include "expr/parse_args.h"
 #include "expr/suites.h"
@@ -82,10 +82,10 @@ class WorkloadsReader {
     if (!variables) return;
     const std::string path = expr::is_suite_file(*name) ? file_.path_of(*name) : *name;
     const auto read = expr::read_suite(path, dtype.dtype, *variables, diags_);
-    auto operators = read ? expressions_of(*read, false, diags_) : std::nullopt;
+    auto operators = read ? api::expressions_of(*read, false, diags_) : std::nullopt;
     if (!operators) return;
     const std::vector<std::string_view> chosen = read_only(only, *operators);
-    for (NamedExpression& op : *operators) {
+    for (api::NamedExpression& op : *operators) {
       if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
       const double counted = weight * static_cast<double>(op.count);
       add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at}, suite.at, Given::kBySuite,
@@ -93,9 +93,9 @@ class WorkloadsReader {
     }
   }
 
-  std::vector<std::string_view> read_only(const Value* only, const std::vector<NamedExpression>& operators) {
+  std::vector<std::string_view> read_only(const Value* only, const std::vector<api::NamedExpression>& operators) {
     std::vector<std::string_view> ids, chosen;
-    for (const NamedExpression& op : operators) ids.push_back(op.id);
+    for (const api::NamedExpression& op : operators) ids.push_back(op.id);
     const base::List* list = base::as_list(only, "only", diags_);
     if (list == nullptr) return chosen;
     if (list->empty()) diags_.error(only->at, "only: no operator; leave it out for all of them");
@@ -110,20 +110,20 @@ class WorkloadsReader {
     return chosen;
   }
 
-  OperatorText::Part part_of(const Value* v, std::string_view name) {
+  api::OperatorText::Part part_of(const Value* v, std::string_view name) {
     const auto text = base::as_text(v, name, diags_);
-    return text ? OperatorText::Part{*text, file_.text_at(*v)} : OperatorText::Part{};
+    return text ? api::OperatorText::Part{*text, file_.text_at(*v)} : api::OperatorText::Part{};
   }
 
   void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<GivenDtype> dtype,
                      double weight) {
     const auto id = base::as_text(f.take("id"), "id", diags_);
-    const OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
-                            dtype.value_or(GivenDtype{}).dtype.value_or(base::Dtype::kF32)};
+    const api::OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
+                                 dtype.value_or(GivenDtype{}).dtype.value_or(base::Dtype::kF32)};
     f.finish();
     if (text.op.text.empty() || !dtype) return;
-    if (auto e = expression_of(text, false, diags_)) {
-      std::string kind = kind_of_whole(*e);
+    if (auto e = api::expression_of(text, false, diags_)) {
+      std::string kind = api::kind_of_whole(*e);
       add({id.value_or(""), std::move(kind), weight, std::move(*e), {}, item.at}, item.at,
           id ? Given::kById : Given::kUnnamed);
     }

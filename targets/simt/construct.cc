@@ -132,8 +132,11 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     std::erase_if(found, [](const construct::Ranked& r) { return r.time.v == kNone; });
   }
   auto& programs = std::get<std::vector<tile::StageProgram>>(out.programs);
-  for (construct::Ranked& r : found)
-    if (programs.size() < keep) programs.push_back(std::move(r.program));
+  for (construct::Ranked& r : found) {
+    if (programs.size() >= keep) break;
+    programs.push_back(std::move(r.program));
+    out.times.push_back(r.time);
+  }
   if (programs.empty() && out.why.empty()) out.why = why_none(stage, machine);
   return out;
 }

@@ -41,18 +41,14 @@ std::optional<tile::RProgram> retargeted_to(tile::RProgram p, const arch::ArchSp
   return p;
 }
 
-std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a,
-                                      const construct::Restrictions& given) {
-  const model::Machine machine = model::make_machine(a);
+std::optional<tile::RProgram> fuse(const expr::Expression& e, const tile::RProgram& unfused,
+                                   const std::vector<base::Microseconds>& stage_times, const arch::ArchSpec& a,
+                                   const construct::Restrictions& given) {
   std::vector<construct::Ranked> alone;
-  for (const tile::StageProgram& p : apart.simt()) {
-    const auto estimate = model::estimate_stage(p, machine);
-    if (!estimate) return std::nullopt;
-    alone.push_back({p, {estimate->total_us}});
-  }
+  for (std::size_t s = 0; s < unfused.stages(); ++s) alone.push_back({unfused.simt()[s], stage_times[s]});
   construct::Restrictions restrictions = given;
   restrictions.lowering_refusal = &lower::lowering_refusal;
-  return construct::fuse(e, alone, machine, restrictions);
+  return construct::fuse(e, alone, model::make_machine(a), restrictions);
 }
 
 bool same_programs(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate) {
@@ -113,7 +109,7 @@ const Target kRow = {.construct = &construct,
                      .same_programs = &same_programs,
                      .search = &search,
                      .aligned = &aligned,
-                     .connect = &connect,
+                     .fuse = &fuse,
                      .lowering_refusal = &lower::lowering_refusal,
                      .retargeted_to = &retargeted_to,
                      .lower = &lowered,

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/programs/constructor.h"
-#include "experiments/verify/verify_programs.h"
+#include "api/construct.h"
+#include "api/verify/verify_programs.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {
@@ -12,7 +12,7 @@ namespace {
 
 using base::Dtype;
 
-const experiments::Progress kSilent = [](std::size_t, std::size_t) {};
+const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 struct Operator {
   const char *op, *sizes;
@@ -30,23 +30,22 @@ class Dtypes : public testing::TestWithParam<const char*> {};
 
 TEST_P(Dtypes, ProgramsComputeWhatTheExpressionSays) {
   const arch::ArchSpec a = chip(GetParam());
-  const experiments::Constructor constructor(a, {}, 1);
-  std::vector<experiments::GivenProgram> programs;
+  std::vector<api::GivenProgram> programs;
   for (const Dtype dtype : {Dtype::kF64, Dtype::kF8E4M3, Dtype::kF8E5M2, Dtype::kF8E4M3Fnuz, Dtype::kF8E5M2Fnuz})
     for (const Operator& o : kOperators) {
       const bool every = dtype == Dtype::kF64 || dtype == Dtype::kF8E4M3;
       if (!every && &o > &kOperators[2]) continue;  // the others differ in their conversions alone
-      const experiments::Constructed c = constructor.construct(expression(o.op, o.sizes, {}, dtype));
+      const api::Ranked c = api::construct(expression(o.op, o.sizes, {}, dtype), a, {});
       ASSERT_FALSE(c.programs.empty()) << base::name_of(dtype) << " " << o.op << ": " << c.error;
-      experiments::GivenProgram given;
+      api::GivenProgram given;
       given.id = given.place = std::string(base::name_of(dtype)) + " " + o.op;
-      given.program = c.programs.front();
+      given.program = c.programs.front().program;
       programs.push_back(std::move(given));
     }
   base::Diagnostics diags;
-  const auto rows = experiments::verify_programs(programs, a, 2, kSilent, diags);
+  const auto rows = api::verify_programs(programs, a, 2, kSilent, diags);
   if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
-  for (const experiments::VerifiedRow& r : *rows) {
+  for (const api::VerifiedRow& r : *rows) {
     EXPECT_TRUE(r.errors.empty()) << r.id << ": " << r.errors.front();
     EXPECT_TRUE(r.values_ok) << r.id << ": off by " << r.worst_errors.ratio << " of " << r.allowed_errors.ratio;
     EXPECT_TRUE(r.counters_ok) << r.id;
@@ -60,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(On, Dtypes, testing::Values("v100", "mi210", "h100_pcie
 TEST(DtypesWithoutUnits, AreRefusedInASentence) {
   arch::ArchSpec a = chip("v100");
   std::erase_if(a.compute, [](const arch::ComputeSpec& c) { return c.dtype == Dtype::kF64; });
-  const experiments::Constructed c = experiments::Constructor(a, {}, 1).construct(
-      expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, Dtype::kF64));
+  const api::Ranked c =
+      api::construct(expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, Dtype::kF64), a, {});
   EXPECT_TRUE(c.programs.empty());
   EXPECT_EQ(c.error, "v100 has no instruction that computes f64 into f64 one element at a time");
 }

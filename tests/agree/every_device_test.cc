@@ -13,13 +13,13 @@
 
 #include <gtest/gtest.h>
 
+#include "api/compile.h"
+#include "api/given.h"
+#include "api/verify/compare_values.h"
 #include "arch/load.h"
 #include "base/hash.h"
 #include "base/home.h"
 #include "experiments/measure/rows.h"
-#include "experiments/programs/compile.h"
-#include "experiments/programs/given.h"
-#include "experiments/verify/compare_values.h"
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
 #include "lower/lower.h"
@@ -29,7 +29,7 @@
 namespace tilescope::tests {
 namespace {
 
-using experiments::Workload;
+using api::Workload;
 
 struct Op {
   const char *text, *sizes, *shapes = "";
@@ -123,20 +123,20 @@ void expect_right(const tile::RProgram& p, const lower::Module& m) {
   lower::interpret(m, std::vector<double>(m.scalars.size(), lower::kScalar), globals);
   for (std::size_t g = 0; g < globals.size(); ++g) {
     if (m.globals[g].role != lower::Role::kOutput) continue;
-    const auto errors = experiments::errors_of(m.globals[g].dtype, globals[g], expected.at(m.globals[g].name));
-    EXPECT_TRUE(errors.within(experiments::allowed_errors(p)))
+    const auto errors = api::errors_of(m.globals[g].dtype, globals[g], expected.at(m.globals[g].name));
+    EXPECT_TRUE(errors.within(api::allowed_errors(p)))
         << m.globals[g].name << ": ratio " << errors.ratio << ", units " << errors.units;
   }
 }
 
 void expect_one_program(const arch::ArchSpec& a, const Workload& w) {
   base::Diagnostics diags;
-  const auto compiled = experiments::compile(w, a, {}, 10, 1, [](std::size_t, std::size_t) {}, diags);
+  const auto compiled = api::compile(w, a, {}, 10, 1, [](std::size_t, std::size_t) {}, diags);
   ASSERT_TRUE(compiled && diags.ok()) << diags.formatted_errors().front();
   ASSERT_FALSE(compiled->front().programs.empty()) << compiled->front().error;
   // What simulate, verify and measure take.
   const auto given =
-      experiments::given_programs({.workload = w, .top = 1, .program = {}, .batch = {}, .kernels = {}}, a, 1, diags);
+      api::given_programs({.workload = w, .top = 1, .program = {}, .batch = {}, .kernels = {}}, a, 1, diags);
   ASSERT_TRUE(given && given->size() == 1 && given->front().program);
   const tile::RProgram& p = *given->front().program;
   EXPECT_EQ(experiments::program_hash(p, a),

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "api/verify/verify_programs.h"
 #include "construct/bsp/construct.h"
-#include "experiments/verify/verify_programs.h"
 #include "lower/bsp/lower.h"
 #include "lower/bsp/places.h"
 #include "model/bsp/estimate.h"

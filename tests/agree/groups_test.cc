@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "api/verify/compare_values.h"
 #include "backends/cuda/host_run.h"
 #include "base/document.h"
-#include "experiments/verify/compare_values.h"
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
 #include "lower/lower.h"
@@ -57,14 +57,14 @@ std::string disagreement(const Drawn& d, const arch::ArchSpec& chip, cuda::HostC
   } catch (const lower::KernelError& e) {
     return e.what();
   }
-  const experiments::ValueErrors allowed = experiments::allowed_errors(d.program);
+  const api::ValueErrors allowed = api::allowed_errors(d.program);
   // Exponentials and their sums round between operations in the text, and behind the last one in the interpreter.
   const bool exact = std::all_of(d.program.edges.begin(), d.program.edges.end(),
                                  [](const tile::Edge& e) { return e.carried.empty(); });
   for (std::size_t g = 0; g < interpreted.size(); ++g) {
     const lower::Global& global = d.module.globals[g];
     if (global.role != lower::Role::kOutput) continue;
-    if (!experiments::errors_of(global.dtype, interpreted[g], values.at(global.name)).within(allowed))
+    if (!api::errors_of(global.dtype, interpreted[g], values.at(global.name)).within(allowed))
       return global.name + " differs from plain loops";
   }
   for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting}) {
@@ -73,7 +73,7 @@ std::string disagreement(const Drawn& d, const arch::ArchSpec& chip, cuda::HostC
     for (std::size_t g = 0; g < interpreted.size(); ++g) {
       const lower::Global& global = d.module.globals[g];
       if (global.role != lower::Role::kOutput || r.globals[g] == interpreted[g]) continue;
-      if (exact || !experiments::errors_of(global.dtype, r.globals[g], interpreted[g]).within(allowed))
+      if (exact || !api::errors_of(global.dtype, r.globals[g], interpreted[g]).within(allowed))
         return global.name + " of the text differs from the interpreter's";
     }
     if (build != cuda::HostBuild::kCounting) continue;

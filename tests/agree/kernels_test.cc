@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/programs/given.h"
-#include "experiments/programs/suites.h"
-#include "experiments/simulate/simulate.h"
+#include "api/given.h"
+#include "api/simulate/simulate.h"
+#include "api/suites.h"
 #include "lower/kernel_document.h"
 #include "lower/lower.h"
 #include "tests/support/build.h"
@@ -15,12 +15,12 @@
 namespace tilescope::tests {
 namespace {
 
-std::vector<experiments::GivenProgram> programs_of(const std::string& suite, bool small, const arch::ArchSpec& chip) {
-  experiments::ProgramSource source;
+std::vector<api::GivenProgram> programs_of(const std::string& suite, bool small, const arch::ArchSpec& chip) {
+  api::ProgramSource source;
   source.workload.suite = suite;
   source.workload.small = small;
   base::Diagnostics diags;
-  auto given = experiments::given_programs(source, chip, 2, diags);
+  auto given = api::given_programs(source, chip, 2, diags);
   require_no_errors(diags);
   return std::move(given).value();
 }
@@ -38,7 +38,7 @@ TEST_P(EverySuite, IsReadBackToTheSameKernels) {
   const auto& [name, suite] = GetParam();
   const arch::ArchSpec on = chip(name);
   int read = 0;
-  for (const experiments::GivenProgram& g : programs_of(std::string(suite), false, on)) {
+  for (const api::GivenProgram& g : programs_of(std::string(suite), false, on)) {
     base::Diagnostics diags;
     const auto kernels = g.program ? lower::lower(*g.program, on, diags) : std::nullopt;
     if (!kernels) continue;
@@ -55,26 +55,25 @@ TEST_P(EverySuite, IsReadBackToTheSameKernels) {
 
 INSTANTIATE_TEST_SUITE_P(Chips, EverySuite,
                          testing::Combine(testing::Values("v100", "a100", "h100_pcie", "mi210"),
-                                          testing::ValuesIn(experiments::suite_names())));
+                                          testing::ValuesIn(api::suite_names())));
 
 class SmallSuite : public testing::TestWithParam<const char*> {};
 
 TEST_P(SmallSuite, TakesAsManyCyclesByItsKernels) {
   const arch::ArchSpec on = chip(GetParam());
   const auto silent = [](std::size_t, std::size_t) {};
-  for (const experiments::GivenProgram& g : programs_of("examples", true, on)) {
+  for (const api::GivenProgram& g : programs_of("examples", true, on)) {
     base::Diagnostics diags;
     const auto kernels = g.program ? lower::lower(*g.program, on, diags) : std::nullopt;
     ASSERT_TRUE(kernels.has_value()) << g.id;
-    experiments::ProgramSource by_program, by_kernels;
+    api::ProgramSource by_program, by_kernels;
     by_program.program = {g.id, base::to_json(tile::to_document(*g.program, on))};
     by_kernels.kernels = {g.id, document_of(*g.program, *kernels, on)};
     std::vector<base::Map> simulated;
     for (const auto* source : {&by_program, &by_kernels}) {
-      const auto rows =
-          experiments::simulate(*source, on, experiments::SimulationMode::kFull, 1, std::nullopt, silent, diags);
+      const auto rows = api::simulate(*source, on, api::SimulationMode::kFull, 1, std::nullopt, silent, diags);
       ASSERT_TRUE(rows && rows->front().simulation) << g.id;
-      simulated.push_back(experiments::to_entries(*rows->front().simulation));
+      simulated.push_back(api::to_entries(*rows->front().simulation));
     }
     EXPECT_EQ(base::to_json(simulated[0]), base::to_json(simulated[1])) << g.id;
   }

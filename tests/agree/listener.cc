@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/from_model.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
-#include "experiments/programs/from_model.h"
 #include "lower/bsp/lower.h"
 #include "lower/lower.h"
 #include "lower/print.h"
@@ -296,7 +296,7 @@ std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a
   for (const bool anyway : {false, true}) {
     a.error_bands_anyway = anyway;
     for (const tile::RProgram& p : programs)
-      if (const auto band = experiments::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
+      if (const auto band = api::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
   }
   return out;
 }

@@ -16,10 +16,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "api/construct.h"
 #include "arch/derive.h"
 #include "arch/load.h"
 #include "arch/numbers.h"
-#include "experiments/programs/constructor.h"
 #include "lower/lower.h"
 #include "model/common/estimate.h"
 #include "targets/target.h"
@@ -148,17 +148,17 @@ struct Tried {
 
 Tried tried(const arch::ArchSpec& smaller, const arch::ArchSpec& larger, const expr::Expression& e) {
   constexpr std::size_t kKeep = 10;
-  const experiments::Constructor of_smaller(smaller, {}, kKeep), of_larger(larger, {}, kKeep);
-  const auto own = of_larger.construct(e).programs, known = of_smaller.construct(e).programs;
+  const targets::Estimator on_smaller = targets::target_of(smaller).estimate(smaller);
+  const targets::Estimator on_larger = targets::target_of(larger).estimate(larger);
+  const auto own = api::construct(e, larger, {{}, kKeep}).programs, known = api::construct(e, smaller, {{}, kKeep}).programs;
   Tried out{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
-  for (const tile::RProgram& p : known) {
-    const double us = time_of(p, of_smaller.estimator(), smaller), there = time_of(p, of_larger.estimator(), larger);
+  for (const auto& [p, estimate] : known) {
+    const double us = time_of(p, on_smaller, smaller), there = time_of(p, on_larger, larger);
     if (us < out.smaller_us) out.same_us = there;
     out.smaller_us = std::min(out.smaller_us, us);
     out.larger_us = std::min(out.larger_us, there);
   }
-  for (const tile::RProgram& p : own)
-    out.larger_us = std::min(out.larger_us, time_of(p, of_larger.estimator(), larger));
+  for (const auto& [p, estimate] : own) out.larger_us = std::min(out.larger_us, time_of(p, on_larger, larger));
   return out;
 }
 

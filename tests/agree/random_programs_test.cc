@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "api/verify/verify_programs.h"
 #include "base/document.h"
-#include "experiments/verify/verify_programs.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "tests/support/random_matrix_program.h"
@@ -18,12 +18,12 @@
 namespace tilescope::tests {
 namespace {
 
-const experiments::Progress kSilent = [](std::size_t, std::size_t) {};
+const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 // Chips that lower alike programs differently: without and with asynchronous copies.
 struct GeneratedPrograms {
   arch::ArchSpec chip;
-  std::vector<experiments::GivenProgram> programs;
+  std::vector<api::GivenProgram> programs;
 };
 
 // Draws legal programs of operators that the chip can run; rapidcheck prints the seed.
@@ -32,7 +32,7 @@ void generate(GeneratedPrograms& out, const std::function<tile::RProgram()>& any
     tile::RProgram p = any();
     base::Diagnostics diags;
     if (!lower::lower(p, out.chip, diags)) RC_DISCARD("stages more than a block has");
-    experiments::GivenProgram given;
+    api::GivenProgram given;
     given.id = std::to_string(out.programs.size());
     given.program = std::move(p);
     out.programs.push_back(std::move(given));
@@ -43,10 +43,10 @@ void generate(GeneratedPrograms& out, const std::function<tile::RProgram()>& any
 
 void expect_all_agree(const GeneratedPrograms& generated) {
   base::Diagnostics diags;
-  const auto rows = experiments::verify_programs(generated.programs, generated.chip, 2, kSilent, diags);
+  const auto rows = api::verify_programs(generated.programs, generated.chip, 2, kSilent, diags);
   if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    const experiments::VerifiedRow& r = (*rows)[i];
+    const api::VerifiedRow& r = (*rows)[i];
     if (r.errors.empty() && r.values_ok && r.counters_ok) continue;
     ADD_FAILURE() << (r.errors.empty() ? (r.values_ok ? "counters differ" : "values differ") : r.errors.front()) << '\n'
                   << base::to_json(tile::to_document(*generated.programs[i].program, generated.chip)) << '\n'

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/verify/verify_programs.h"
 #include "construct/roller.h"
-#include "experiments/verify/verify_programs.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/fit.h"
 #include "tile/transfer/results.h"
@@ -29,10 +29,10 @@ TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
   const expr::Expression e = expression(c.op, "m=256,n=256,k=128", {}, c.dtype);
   const auto direct = construct::roller(e, on.spec, on.cost_model(), 3, {.direct_stores = true});
   ASSERT_FALSE(direct.empty());
-  std::vector<experiments::GivenProgram> programs;
+  std::vector<api::GivenProgram> programs;
   std::vector<std::size_t> direct_of;  // by program: the one that differs in how its results leave alone
   const auto add = [&](tile::StageProgram p, std::size_t its_direct) {
-    experiments::GivenProgram& given = programs.emplace_back();
+    api::GivenProgram& given = programs.emplace_back();
     given.id = std::to_string(programs.size());
     given.program = tile::program_of(c.arch, std::move(p));
     direct_of.push_back(its_direct);
@@ -49,13 +49,13 @@ TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
   }
   ASSERT_FALSE(programs.empty());
   base::Diagnostics diags;
-  const auto rows = experiments::verify_programs(programs, on.spec, 2, [](std::size_t, std::size_t) {}, diags);
+  const auto rows = api::verify_programs(programs, on.spec, 2, [](std::size_t, std::size_t) {}, diags);
   if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    const experiments::VerifiedRow &r = (*rows)[i], &d = (*rows)[direct_of[i]];
+    const api::VerifiedRow &r = (*rows)[i], &d = (*rows)[direct_of[i]];
     EXPECT_TRUE(r.errors.empty() && r.values_ok && r.counters_ok) << r.id;
     ASSERT_TRUE(r.model && d.model) << r.id;
-    const auto amount = [](const experiments::VerifiedAmounts& amounts, const std::string& name) {
+    const auto amount = [](const api::VerifiedAmounts& amounts, const std::string& name) {
       for (const auto& [of, n] : amounts)
         if (of == name) return n;
       ADD_FAILURE() << name;

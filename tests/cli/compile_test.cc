@@ -175,7 +175,7 @@ TEST_F(Compile, TableOfAnOperator) {
 // What construction did, in the table and in the document; a gap of one stage alone, and none where none was counted.
 TEST_F(Compile, StatsSayWhatWasDone) {
   const CliResult table = run(matmul(256, {"--stats"}));
-  EXPECT_THAT(table.out, HasSubstr("\noperator tiles judged bounded counted reused roofline")) << table.out;
+  EXPECT_THAT(table.out, HasSubstr("\noperator tiles evaluated pruned cache misses cache hits roofline")) << table.out;
   const Json one = json(matmul(256, {"--stats"})).at("operators").at(0);
   EXPECT_GT(one.at("search").at("evaluated"), 100);
   EXPECT_LE(one.at("search").at("lower_bound_us"), one.at("programs").at(0).at("predicted_us"));

@@ -222,7 +222,7 @@ TEST_F(Sweep, AnEscalatedOneSaysWhatItFound) {
   EXPECT_EQ(json({"status", "r.db"}).at("sweeps").at(0).at("multi_fidelity"), e);
   const CliResult r = run(sweep("multi_fidelity.yaml", "r.db"));
   EXPECT_THAT(r.out, HasSubstr("simulated too (sampled, seed 1): "));
-  EXPECT_THAT(r.out, HasSubstr("simulated over predicted time of the control: "));
+  EXPECT_THAT(r.out, HasSubstr("simulated over predicted time of the validation sample: "));
   EXPECT_THAT(r.out, HasSubstr(", n 9 of "));
   EXPECT_THAT(table("r.db"), HasSubstr(",chosen,error,"));
   const Json report = json({"report", "r.db", "--json"});

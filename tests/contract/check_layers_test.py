@@ -21,10 +21,10 @@ SOUND = {
     "lower/kernel.h": '#include "base/units.h"\n#include "expr/expression.h"\n',
     "lower/lowering.h": '#include "lower/kernel.h"\n#include "tile/program.h"\n',
     "sim/memory/dram.cc": '#include <systemc>\n#include "lower/kernel.h"\n',
-    "experiments/programs/compile.h": "#include <string>\n",
-    "experiments/programs/compile.cc": '#include "experiments/programs/compile.h"\n#include "tile/program.h"\n',
-    "cli/main.cc": '#include <CLI/CLI.hpp>\n#include "experiments/programs/compile.h"\n',
-    "tests/unit/arch/schema_test.cc": '#include <gtest/gtest.h>\n#include <valijson/schema.hpp>\n#include "arch/spec.h"\n',
+    "api/compile.h": "#include <string>\n",
+    "api/compile.cc": '#include "api/compile.h"\n#include "tile/program.h"\n',
+    "cli/main.cc": '#include <CLI/CLI.hpp>\n#include "api/compile.h"\n',
+    "tests/unit/arch/schema_test.cc": '#include <gtest/gtest.h>\n#include <rapidcheck.h>\n#include "arch/spec.h"\n',
 }
 
 
@@ -87,10 +87,10 @@ class CheckLayersTest(unittest.TestCase):
 
     def test_experiments_see_what_a_model_says_and_not_the_model(self):
         problems, _ = self.check(files={"model/common/estimate.h": "", "model/simt/machine.h": "",
-                                        "experiments/verify/x.cc": '#include "model/common/estimate.h"\n',
-                                        "experiments/verify/y.cc": '#include "model/simt/machine.h"\n'})
-        self.assertEqual(problems, ["experiments/verify/y.cc:1: experiments/verify may not include model/simt: "
-                                    "experiments/verify/y.cc -> model/simt/machine.h"])
+                                        "api/verify/x.cc": '#include "model/common/estimate.h"\n',
+                                        "api/verify/y.cc": '#include "model/simt/machine.h"\n'})
+        self.assertEqual(problems, ["api/verify/y.cc:1: api/verify may not include model/simt: "
+                                    "api/verify/y.cc -> model/simt/machine.h"])
 
     def test_nobody_above_targets_asks_for_a_chips_class(self):
         asks = "bool is_gpu(const ArchSpec& a) {\n  return a.chip_class == ChipClass::kGpu;\n}\n"
@@ -111,17 +111,17 @@ class CheckLayersTest(unittest.TestCase):
     def test_a_file_belongs_to_the_longest_row(self):
         self.expect_one("experiments/x.cc", "", "experiments/x.cc:1: no row of tools/layers.json covers this folder")
         problems, _ = self.check(files={"experiments/store/store.h": "",
-                                        "experiments/programs/x.cc": '#include "experiments/store/store.h"\n',
+                                        "api/x.cc": '#include "experiments/store/store.h"\n',
                                         "experiments/sweep/x.cc": '#include "experiments/store/store.h"\n'})
-        self.assertEqual(problems, ["experiments/programs/x.cc:1: experiments/programs may not include experiments/store: "
-                                    "experiments/programs/x.cc -> experiments/store/store.h"])
+        self.assertEqual(problems, ["api/x.cc:1: api may not include experiments/store: "
+                                    "api/x.cc -> experiments/store/store.h"])
 
     def test_a_pattern_names_the_rows_below(self):
         rules = check_layers.Rules(RULES)
         self.assertIn("experiments/store", rules.folders["cli"])
         self.assertNotIn("sim", rules.folders["cli"])
         self.assertIn("sim", rules.folders["tests"])
-        self.assertNotIn("backends/cuda/device", rules.folders["experiments/programs"])
+        self.assertNotIn("backends/cuda/device", rules.folders["api"])
 
     def test_experiments_may_not_include_cli(self):
         problems, _ = self.check(files={"cli/table.h": "", "experiments/sweep/x.cc": '#include "cli/table.h"\n'})
@@ -142,8 +142,8 @@ class CheckLayersTest(unittest.TestCase):
     def test_a_library_of_another_folder(self):
         self.expect_one("arch/load.cc", "#include <yaml-cpp/yaml.h>\n",
                         "arch/load.cc:1: arch may not use yaml-cpp: arch/load.cc -> yaml-cpp")
-        self.expect_one("arch/schema.cc", "#include <valijson/schema.hpp>\n",
-                        "arch/schema.cc:1: arch may not use valijson: arch/schema.cc -> valijson")
+        self.expect_one("arch/schema.cc", "#include <rapidcheck.h>\n",
+                        "arch/schema.cc:1: arch may not use rapidcheck: arch/schema.cc -> rapidcheck")
         self.expect_one("experiments/report/x.cc", "#include <SQLiteCpp/SQLiteCpp.h>\n",
                         "experiments/report/x.cc:1: experiments/report may not use sqlite: experiments/report/x.cc -> sqlite")
         self.expect_one("model/simt/x.cc", "#include <omp.h>\n",

@@ -10,20 +10,20 @@
 
 #include <gtest/gtest.h>
 
+#include "api/predict.h"
 #include "experiments/accuracy/compare.h"
 #include "experiments/accuracy/published.h"
-#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 
 namespace tilescope::experiments {
 namespace {
 
-const NamedText& trials() {
-  static const NamedText kTrials = [] {
+const api::NamedText& trials() {
+  static const api::NamedText kTrials = [] {
     const std::string path = tests::source_path("experiments/data/references/trials_v100.jsonl").string();
     std::ifstream file(path);
-    return NamedText{path, std::string((std::istreambuf_iterator<char>(file)), {})};
+    return api::NamedText{path, std::string((std::istreambuf_iterator<char>(file)), {})};
   }();
   return kTrials;
 }
@@ -63,7 +63,7 @@ TEST(FidelityOnMeasuredKernels, OfMatrixProducts) {
 }
 
 // The share of measured times that lie within the bands of their predictions.
-double share_within(const std::vector<std::pair<Prediction, double>>& measured) {
+double share_within(const std::vector<std::pair<api::Prediction, double>>& measured) {
   std::size_t inside = 0;
   for (const auto& [p, us] : measured) inside += p.band.value().low_us <= us && us <= p.band.value().high_us;
   return static_cast<double>(inside) / static_cast<double>(measured.size());
@@ -71,9 +71,9 @@ double share_within(const std::vector<std::pair<Prediction, double>>& measured) 
 
 // Bands are of all trials; that they no longer fit the model shows on these as well.
 TEST(ErrorBands, HoldEightOfTenTrials) {
-  std::vector<std::pair<Prediction, double>> measured;
-  for (const PredictedRow& row :
-       predict_batch(trials().text, trials().name, tests::v100(), 1, [](std::size_t, std::size_t) {}))
+  std::vector<std::pair<api::Prediction, double>> measured;
+  for (const api::PredictedRow& row :
+       api::predict_batch(trials().text, trials().name, tests::v100(), 1, [](std::size_t, std::size_t) {}))
     measured.emplace_back(row.prediction.value(), row.measured_us.value());
   EXPECT_EQ(measured.size(), 352U);
   EXPECT_GT(share_within(measured), 0.75);
@@ -84,12 +84,12 @@ TEST(ErrorBands, HoldEightOfTenTrials) {
 TEST(ErrorBands, HoldEightOfTenPublishedTimes) {
   base::Diagnostics diags;
   const auto published = load_published("v100", "roller", diags);
-  Workload suite;
+  api::Workload suite;
   suite.suite = "roller";
   const auto operators =
-      compile(suite, tests::v100(), {Search::kRollerOsdi22}, 10, 2, [](std::size_t, std::size_t) {}, diags);
-  std::map<std::string, std::vector<std::pair<Prediction, double>>> kinds;
-  for (const CompiledOperator& op : operators.value())
+      api::compile(suite, tests::v100(), {api::Search::kRollerOsdi22}, 10, 2, [](std::size_t, std::size_t) {}, diags);
+  std::map<std::string, std::vector<std::pair<api::Prediction, double>>> kinds;
+  for (const api::CompiledOperator& op : operators.value())
     if (const auto c = compared(op, published.value()))
       kinds[op.kind].emplace_back(best_of(op).prediction, c->published_us);
   for (const auto& [kind, rows] : {std::pair{"depthwise", 23}, {"elementwise", 28}, {"pool", 13}}) {

@@ -24,7 +24,7 @@ constexpr std::size_t kShards = 64, kOperators = 17;
 
 StoredRow row_of(double us) {
   StoredRow r;
-  Prediction& p = r.prediction.emplace();
+  api::Prediction& p = r.prediction.emplace();
   p.predicted_us = us;
   p.bottleneck = "DRAM";
   for (const char* term : {"issue", "arithmetic", "smem", "l1", "l2", "dram", "dispatch", "latency", "launch"})

@@ -7,9 +7,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "api/compile.h"
+#include "api/predict.h"
 #include "base/json_writer.h"
-#include "experiments/programs/compile.h"
-#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 
 namespace {
@@ -23,13 +23,13 @@ struct Batch {
 
   Batch() {
     base::Diagnostics diags;
-    experiments::Workload suite;
+    api::Workload suite;
     suite.suite = "roller";
-    const auto operators = experiments::compile(
-        suite, chip, {experiments::Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
+    const auto operators =
+        api::compile(suite, chip, {api::Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
     tests::require_no_errors(diags);
-    for (const experiments::CompiledOperator& op : operators.value())
-      for (const experiments::CompiledProgram& p : op.programs) add(op.id, p.document);
+    for (const api::CompiledOperator& op : operators.value())
+      for (const api::CompiledProgram& p : op.programs) add(op.id, p.document);
   }
 
  private:
@@ -55,11 +55,11 @@ void per_line(benchmark::State& state) {
 void PredictBatch(benchmark::State& state) {
   const Batch& lines = batch();  // made before the clock runs
   for (auto _ : state) {
-    const auto rows = experiments::predict_batch(lines.text, "batch", lines.chip, 1, [](std::size_t, std::size_t) {});
+    const auto rows = api::predict_batch(lines.text, "batch", lines.chip, 1, [](std::size_t, std::size_t) {});
     std::string text;
-    for (const experiments::PredictedRow& r : rows) {
+    for (const api::PredictedRow& r : rows) {
       text.clear();
-      base::append_json(experiments::to_document(r), text);
+      base::append_json(api::to_document(r), text);
       benchmark::DoNotOptimize(text.data());
     }
   }

@@ -4,14 +4,13 @@
 
 #include <string>
 
+#include "api/compile.h"
 #include "base/dtype.h"
-#include "experiments/programs/compile.h"
 
 namespace tilescope::tests {
 
-inline experiments::Workload workload(const std::string& op, const std::string& sizes,
-                                      base::Dtype dtype = base::Dtype::kF32) {
-  experiments::Workload w;
+inline api::Workload workload(const std::string& op, const std::string& sizes, base::Dtype dtype = base::Dtype::kF32) {
+  api::Workload w;
   w.op = op;
   w.sizes = sizes;
   w.dtype = dtype;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The simulator's report as a Simulation; for the .cc files of experiments/ alone, so that cli/ sees rows only.
+// The simulator's report as a Simulation; for api/ and experiments/ alone, so that cli/ sees rows only.
 
-#include "experiments/common/simulation.h"
+#include "api/common/simulation.h"
 #include "sim/common/report.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 Simulation simulation_of(const sim::SimReport& report);
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -8,12 +8,12 @@
 #include <set>
 #include <string>
 
+#include "api/common/new_file.h"
+#include "api/simulate/timeline.h"
 #include "arch/spec.h"
-#include "experiments/common/new_file.h"
-#include "experiments/simulate/timeline.h"
 #include "sim/timeline.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 class TimelineFile : public sim::TimelineSink {
  public:
@@ -44,4 +44,4 @@ class TimelineFile : public sim::TimelineSink {
   bool first_ = true;
 };
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

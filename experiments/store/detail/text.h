@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/common/simulation.h"
 #include "base/document.h"
-#include "experiments/common/simulation.h"
-#include "experiments/store/detail/numbers.h"
+#include "experiments/store/detail/described.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
@@ -18,7 +18,7 @@ std::string text_of(const std::vector<StoredValue>& values);
 std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
 std::string text_of(const std::optional<StoredMultiFidelity>& multi_fidelity);  // empty where there is none
-// {"terms": [NAME, ...], "levels": [NAME, ...]}.
+// {COLUMN: [NAME, ...], ...}, such as {"terms": ["issue", "l2"], "levels": ["dram", "l2"]}.
 std::string text_of(const NumberNames& names);
 
 // What the functions above wrote, and base::to_json of to_entries. What is no such text is CorruptStore.
@@ -28,7 +28,7 @@ std::vector<StoredAxis> axes_of_text(const std::string& text);
 std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text);
 NumberNames names_of_text(const std::string& text);
 Chosen chosen_of_text(const std::string& text);
-Simulation simulation_of_text(const std::string& text);
+api::Simulation simulation_of_text(const std::string& text);
 base::Value document_of_text(const std::string& text);
 
 }  // namespace tilescope::experiments

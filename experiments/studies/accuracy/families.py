@@ -13,7 +13,7 @@ def rows_of(path):
 
 
 def line(name, group, measured_us, **program):
-    return json.dumps({"format": 2, "id": name, "group": group, "measured_us": measured_us, **program})
+    return json.dumps({"format": 3, "id": name, "group": group, "measured_us": measured_us, **program})
 
 
 # --- the ladder: yencal's kernels, the same product from the plainest to double buffers filled asynchronously, and

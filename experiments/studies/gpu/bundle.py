@@ -26,7 +26,7 @@ FORMAT = 1
 MAX_BYTES = 40 << 20
 # The code that programs, plans and rows come from. A bundle of other code would measure what this tree does not make.
 CODE_FOLDERS = ("base", "arch", "expr", "tile", "lower", "model", "construct", "targets", "backends/cuda",
-                "experiments/programs", "experiments/measure", "experiments/microbench")
+                "api", "experiments/measure", "experiments/microbench")
 CODE_SUFFIXES = (".h", ".cc", ".cuh", ".in", ".yaml")
 STUDY = pathlib.Path(__file__).resolve().parent
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/construct.h"
 #include "arch/spec.h"
 #include "construct/candidate_pools.h"
 #include "construct/restrictions.h"
-#include "experiments/programs/constructor.h"
 #include "experiments/sweep/detail/spec.h"
 
 namespace tilescope::experiments {
@@ -42,7 +42,7 @@ class SweepSearches {
   void expect(std::size_t search, std::size_t workload);
   // What the search finds, on any thread: constructed for the first row that asks, which `cpu_us` grows by, and
   // forgotten after the last one that was expected. What is found does not depend on which row asks first.
-  std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
+  std::shared_ptr<const api::Ranked> of(std::size_t search, std::size_t workload, double& cpu_us);
 
   // How often programs that chips share had to be made again, because they had gone for want of room.
   std::uint64_t recomputed() const { return recomputed_; }
@@ -60,7 +60,7 @@ class SweepSearches {
   };
   struct Found {
     std::mutex one_at_a_time;
-    std::shared_ptr<const Constructed> programs;
+    std::shared_ptr<const api::Ranked> programs;
     std::size_t expected = 0;
   };
 

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "api/simulate/simulate.h"
+#include "api/source.h"
 #include "arch/chip_source.h"
 #include "arch/numbers.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
-#include "experiments/programs/source.h"
-#include "experiments/simulate/simulate.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/formula.h"
 #include "expr/expression.h"
@@ -58,7 +58,7 @@ struct SweepWorkload {
 // Which points the simulator judges next to the model.
 struct SweepMultiFidelity {
   StoredMultiFidelity asked;
-  SimulationMode mode = SimulationMode::kSampled;
+  api::SimulationMode mode = api::SimulationMode::kSampled;
   std::optional<Formula> cost;
   base::Position validation_sample_at;
 };
@@ -66,8 +66,8 @@ struct SweepMultiFidelity {
 // Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
 struct SweepPrograms {
   enum class From { kConstruct, kBase, kFile } from{};
-  std::string name;               // construct, fixed, or the file's
-  std::optional<NamedText> file;  // JSON lines
+  std::string name;                    // construct, fixed, or the file's
+  std::optional<api::NamedText> file;  // JSON lines
   base::Position at;
 };
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/construct.h"
+#include "api/simulate/simulate.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "construct/restrictions.h"
-#include "experiments/programs/constructor.h"
-#include "experiments/simulate/simulate.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/spec.h"
 #include "tile/program.h"
@@ -35,8 +35,8 @@ struct MadeRow {
 
 // The best program for the chip and its time by the model: of those that were constructed for it, and of those `beside`
 // it, constructed under the same restrictions for its base and its neighbours, that can be lowered for it too.
-MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
-                        const std::vector<std::shared_ptr<const Constructed>>& beside);
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const api::Ranked& own,
+                        const std::vector<std::shared_ptr<const api::Ranked>>& beside);
 
 // The time of a given program on a chip; an error where it does not fit.
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
@@ -46,7 +46,7 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
 // are simulated, where they are.
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
                              const std::string& base, std::vector<std::string> beside,
-                             std::optional<SimulationMode> simulate);
+                             std::optional<api::SimulationMode> simulate);
 
 // The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
 // is predicted to be on the base.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs as the chip's compiler takes them; skipped where there is no NVRTC.
 
-#include "experiments/programs/code.h"
+#include "api/code.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/lowered.h"
 #include "tile/transfer/results.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 // 32 results a thread do not fit the registers that the program states.
@@ -42,4 +42,4 @@ TEST(ProgramCode, StoresOfBoxesAreCompiled) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

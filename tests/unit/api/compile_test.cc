@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiling operators: programs that read back with the time they were ranked by, the same for any number of jobs.
 
-#include "experiments/programs/compile.h"
+#include "api/compile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/predict.h"
 #include "construct/search.h"
-#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 #include "tests/support/workloads.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using testing::ElementsAre;
@@ -279,4 +279,4 @@ TEST(SearchOf, KnowsItsNames) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of errors, by hand.
 
-#include "experiments/common/errors.h"
+#include "api/common/errors.h"
 
 #include <gtest/gtest.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 TEST(ErrorStatistics, OfAnEvenNumberOfErrors) {
@@ -41,4 +41,4 @@ TEST(Quantile, IsTheLeastThatTheShareDoesNotExceed) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

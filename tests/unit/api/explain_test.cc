@@ -2,7 +2,7 @@
 // How times answer to the numbers of a chip: elasticities that follow from what binds, that compiling on the changed
 // chip agrees with, and that do not depend on the number of jobs.
 
-#include "experiments/programs/explain.h"
+#include "api/explain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/workloads.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using testing::HasSubstr;
@@ -205,4 +205,4 @@ TEST(Explain, MeansAreWeightedWithTimes) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

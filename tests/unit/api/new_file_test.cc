@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new file is there whole or not at all.
 
-#include "experiments/common/new_file.h"
+#include "api/common/new_file.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 
 #include "tests/support/expected.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST_F(NewFileTest, WritesToADevice) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work on several threads: every number once, and an exception of a worker is the caller's.
 
-#include "experiments/common/parallel.h"
+#include "api/common/parallel.h"
 
 #include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 TEST(ParallelFor, CallsAWorkerOnceWithEveryNumber) {
@@ -33,4 +33,4 @@ TEST(ParallelFor, ThrowsAgainWhatTheMakingOfAWorkerThrew) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicting given programs: batches of lines, good and bad, and single documents.
 
-#include "experiments/programs/predict.h"
+#include "api/predict.h"
 
 #include <regex>
 
@@ -12,7 +12,7 @@
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 using testing::ElementsAre;
@@ -276,4 +276,4 @@ TEST(Prediction, KeepsItsTermsAndLevels) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

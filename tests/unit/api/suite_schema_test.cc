@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/suites.h"
 #include "base/dtype.h"
-#include "experiments/programs/suites.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
 
@@ -17,13 +17,13 @@ namespace tilescope::tests {
 namespace {
 
 TEST(SuiteSchema, IsThatOfEverySuiteThatComesAlong) {
-  const auto known = experiments::suite_names();
+  const auto known = api::suite_names();
   EXPECT_THAT(names_in(source_path("expr/suites"), ".yaml"),
               testing::UnorderedElementsAreArray(known.begin(), known.end()));
 }
 
 TEST(SuiteSchema, KnowsEveryDtype) {
-  const auto schema = nlohmann::json::parse(text_of_file(experiments::suite_schema_path()));
+  const auto schema = nlohmann::json::parse(text_of_file(api::suite_schema_path()));
   const auto known = base::dtype_names();
   EXPECT_THAT(schema["definitions"]["dtype"]["enum"].get<std::vector<std::string>>(),
               testing::UnorderedElementsAreArray(known.begin(), known.end()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worker processes: order, exceptions, crashes, and the death of their parent.
 
-#include "experiments/common/workers.h"
+#include "api/common/workers.h"
 
 #include <array>
 #include <csignal>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 const Progress kSilent = [](std::size_t, std::size_t) {};
@@ -76,4 +76,4 @@ TEST(Workers, AWorkerEndsWithItsParent) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

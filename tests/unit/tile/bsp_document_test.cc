@@ -37,7 +37,7 @@ RC_GTEST_PROP(BspDocument, ReadsBackWhatItWrote, ()) {
 std::vector<std::string> mistakes(const std::string& node, const std::string& chip) {
   const arch::ArchSpec a = tests::chip(chip);
   base::Diagnostics diags;
-  const auto document = base::read_json(R"({"format": 2, "nodes": [)" + node + "]}", diags.add_source("p.json"), diags);
+  const auto document = base::read_json(R"({"format": 3, "nodes": [)" + node + "]}", diags.add_source("p.json"), diags);
   read_program(*document, a, diags);
   return diags.formatted_errors();
 }
@@ -106,7 +106,7 @@ TEST(BspDocument, SaysWhereHomesAre) {
   for (const std::string homes : {"cores", "dram"}) {
     base::Diagnostics diags;
     const auto document =
-        base::read_json(R"({"format": 2, "nodes": [)" + with(homes) + "]}", diags.add_source("p.json"), diags);
+        base::read_json(R"({"format": 3, "nodes": [)" + with(homes) + "]}", diags.add_source("p.json"), diags);
     const auto p = read_program(*document, a, diags);
     tests::require_no_errors(diags);
     EXPECT_EQ(p->bsp().front().tensors_in_cores, homes == "cores");

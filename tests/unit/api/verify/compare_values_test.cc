@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far values may be from plain loops: by hand, and with outputs that are all zero.
 
-#include "experiments/verify/compare_values.h"
+#include "api/verify/compare_values.h"
 
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "lower/expected_values.h"
 #include "tests/support/build.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -85,4 +85,4 @@ TEST(ValueErrors, OfSomeElementsAreOfThose) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

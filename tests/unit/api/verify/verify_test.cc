@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/verify/verify.h"
+#include "api/verify/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/verify/verify_programs.h"
 #include "backends/cuda/process.h"
-#include "experiments/verify/verify_programs.h"
 #include "tests/support/build.h"
 #include "tests/support/environment.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 namespace {
 
 const Progress kSilent = [](std::size_t, std::size_t) {};
@@ -90,4 +90,4 @@ TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {
 }
 
 }  // namespace
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

@@ -27,7 +27,7 @@ using testing::IsEmpty;
 using tests::chip;
 using tests::v100;
 
-NamedText references() {
+api::NamedText references() {
   const std::string path = tests::source_path("experiments/data/references/microbenchmarks.csv").string();
   std::ifstream file(path);
   return {path, std::string((std::istreambuf_iterator<char>(file)), {})};

@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/predict.h"
 #include "arch/derive.h"
-#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 
 namespace tilescope::experiments {
@@ -26,7 +26,7 @@ using testing::IsEmpty;
 using tests::chip;
 using tests::v100;
 
-const Progress kSilent = [](std::size_t, std::size_t) {};
+const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 // Line `i` without its time: matrix products that arithmetic, scratchpad or caches bind, and element-wise additions
 // that DRAM binds.
@@ -52,13 +52,13 @@ std::vector<double> predicted_us(const arch::ArchSpec& a) {
   std::string plain;
   std::vector<double> out;
   for (int i = 0; i < kLines; ++i) plain += line(i, "") + "\n";
-  for (const PredictedRow& row : predict_batch(plain, "b.jsonl", a, 2, kSilent))
+  for (const api::PredictedRow& row : api::predict_batch(plain, "b.jsonl", a, 2, kSilent))
     out.push_back(row.prediction.value().predicted_us);
   return out;
 }
 
 // Those lines with the times that the model predicts on `truth`; one in `outlier`, drawn, is five times slower.
-NamedText batch_of(const arch::ArchSpec& truth, int outlier = 0) {
+api::NamedText batch_of(const arch::ArchSpec& truth, int outlier = 0) {
   std::string out;
   const std::vector<double> times = predicted_us(truth);
   std::mt19937_64 random(1);
@@ -123,7 +123,7 @@ TEST(Calibrate, LeavesWhatNoRowRespondsTo) {
 }
 
 TEST(Calibrate, RefusesRowsWithoutATime) {
-  NamedText batch = batch_of(other_chip());
+  api::NamedText batch = batch_of(other_chip());
   batch.text += line(0, R"(, "measured_us": -3)") + "\n" + line(1, "") + "\n{bad\n" +
                 line(2, R"(, "measured_us": "fast")") + "\n";
   const CalibrationRun run = calibrate(batch, v100(), {1, 2}, kSilent);
@@ -133,7 +133,7 @@ TEST(Calibrate, RefusesRowsWithoutATime) {
 }
 
 TEST(Calibrate, IsTheSameForAnyNumberOfJobs) {
-  const NamedText batch = batch_of(other_chip(), 7);
+  const api::NamedText batch = batch_of(other_chip(), 7);
   const auto text = [&](int jobs) { return base::to_json(to_document(calibrate(batch, v100(), {3, jobs}, kSilent))); };
   const std::string one = text(1);
   EXPECT_EQ(text(2), one);
@@ -146,7 +146,7 @@ TEST(Calibrate, AChipThatIsRightStaysAsItIs) {
 }
 
 TEST(Calibrate, NothingIsKnownOfOneGroup) {
-  NamedText batch = batch_of(other_chip());
+  api::NamedText batch = batch_of(other_chip());
   batch.text.resize(batch.text.find("\"p4\"") - 7);
   const CalibrationRun run = calibrate(batch, v100(), {1, 1}, kSilent);
   EXPECT_EQ(run.groups, 1U);
@@ -159,7 +159,7 @@ TEST(Calibrate, NothingIsKnownOfOneGroup) {
 // Measured over predicted of line `i`: spread evenly by their logarithms between 1 / 1.6 and 1.6.
 double spread_of(int i) { return std::pow(1.6, 2 * (i * 37 % kLines + 0.5) / kLines - 1); }
 
-NamedText spread_batch() {
+api::NamedText spread_batch() {
   std::string out;
   const std::vector<double> times = predicted_us(v100());
   for (int i = 0; i < kLines; ++i)
@@ -190,7 +190,7 @@ TEST(Calibrate, BandsAreTheSpreadOfTheTimes) {
 // Groups of unequal size: the last row of every third group is left out.
 TEST(Calibrate, BandsAreThoseOfAPlainLoop) {
   std::string text;
-  const NamedText whole = spread_batch();
+  const api::NamedText whole = spread_batch();
   std::vector<int> kept;
   std::size_t at = 0;
   for (int i = 0; i < kLines; ++i) {
@@ -242,7 +242,7 @@ TEST(Calibrate, AFileOfBandsAloneKeepsRatiosAndSaysWhatTheyAreOf) {
 }
 
 TEST(Calibrate, TakesTheProgramsThatAreAskedFor) {
-  const NamedText batch = spread_batch();
+  const api::NamedText batch = spread_batch();
   CalibrateOptions options{1, 2, true, {1, 16}};
   const CalibrationRun run = calibrate(batch, v100(), options, kSilent);
   EXPECT_GT(run.left_out, 0U);
@@ -253,7 +253,7 @@ TEST(Calibrate, TakesTheProgramsThatAreAskedFor) {
 }
 
 TEST(Calibrate, ItsFileLoadsAndPredicts) {
-  const NamedText batch = batch_of(other_chip());
+  const api::NamedText batch = batch_of(other_chip());
   const CalibrationRun run = calibrate(batch, v100(), {1, 2}, kSilent);
   const std::string path = testing::TempDir() + "calibrate_test_out.yaml";
   write_chip(calibrated_chip(run, v100(), "v100", path, "9.9"), path);
@@ -261,7 +261,7 @@ TEST(Calibrate, ItsFileLoadsAndPredicts) {
   EXPECT_EQ(a.name, "v100_calibrated");
   for (const CalibratedRatio& r : run.ratios) EXPECT_DOUBLE_EQ(arch::ratio_of(a, r.name), r.after) << r.name;
   EXPECT_EQ(a.calibration.at("fma.f32").source, "tilescope 9.9 calibrate, b.jsonl: 160 rows of 40 groups");
-  const BatchSummary s = summarize(predict_batch(batch.text, batch.name, a, 2, kSilent));
+  const api::BatchSummary s = summarize(api::predict_batch(batch.text, batch.name, a, 2, kSilent));
   EXPECT_EQ(s.predicted, kLines);
   EXPECT_LT(s.errors.mape_ratio, 0.02);
 

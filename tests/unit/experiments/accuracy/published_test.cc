@@ -65,8 +65,9 @@ TEST(Published, IsNoErrorWhereThereIsNone) {
   EXPECT_FALSE(load("v100", "examples").has_value());
 }
 
-CompiledOperator compiled(const std::string& id, const std::string& kind, const std::vector<double>& predicted_us) {
-  CompiledOperator op;
+api::CompiledOperator compiled(const std::string& id, const std::string& kind,
+                               const std::vector<double>& predicted_us) {
+  api::CompiledOperator op;
   op.id = id;
   op.kind = kind;
   for (const double us : predicted_us) op.programs.emplace_back().prediction.predicted_us = us;
@@ -76,9 +77,9 @@ CompiledOperator compiled(const std::string& id, const std::string& kind, const 
 TEST(PublishedErrors, AreOfTheBestProgramByKind) {
   const PublishedTimes published{
       "chip", "suite", {"other", "roller_top10"}, {{"a", {1, 10}}, {"b", {1, 20}}, {"c", {1, 5}}}};
-  const std::vector<CompiledOperator> operators = {compiled("b", "pool", {40, 30}), compiled("a", "conv", {9, 12}),
-                                                   compiled("c", "conv", {4}), compiled("d", "conv", {4}),
-                                                   compiled("a", "none found", {})};
+  const std::vector<api::CompiledOperator> operators = {compiled("b", "pool", {40, 30}), compiled("a", "conv", {9, 12}),
+                                                        compiled("c", "conv", {4}), compiled("d", "conv", {4}),
+                                                        compiled("a", "none found", {})};
   EXPECT_DOUBLE_EQ(compared(operators[0], published)->published_us, 20);
   EXPECT_DOUBLE_EQ(compared(operators[0], published)->error_ratio, 0.5);
   EXPECT_FALSE(compared(operators[3], published)) << "not published";

@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include "api/detail/launch_document.h"
+#include "api/given.h"
+#include "api/verify/compare_values.h"
 #include "backends/cuda/device/elements.h"
 #include "backends/cuda/device/plan.h"
 #include "backends/cuda/process.h"
@@ -12,9 +15,6 @@
 #include "base/document.h"
 #include "experiments/measure/detail/baselines.h"
 #include "experiments/measure/plan.h"
-#include "experiments/programs/detail/launch_document.h"
-#include "experiments/programs/given.h"
-#include "experiments/verify/compare_values.h"
 #include "lower/expected_values.h"
 #include "lower/lower.h"
 #include "tests/support/build.h"
@@ -30,18 +30,19 @@ struct Lowered {
   lower::Module module;
 };
 
-std::vector<Lowered> lowered(const ProgramSource& source, const arch::ArchSpec& a) {
+std::vector<Lowered> lowered(const api::ProgramSource& source, const arch::ArchSpec& a) {
   base::Diagnostics diags;
-  const auto given = given_programs(source, a, 1, diags);
+  const auto given = api::given_programs(source, a, 1, diags);
   require_no_errors(diags);
   std::vector<Lowered> out;
-  for (const GivenProgram& g : *given) out.push_back({g.program.value(), lower::lower(*g.program, a, diags).value()});
+  for (const api::GivenProgram& g : *given)
+    out.push_back({g.program.value(), lower::lower(*g.program, a, diags).value()});
   return out;
 }
 
 Lowered lowered(const std::string& op, const std::string& sizes, const std::string& shapes = {},
                 base::Dtype dtype = base::Dtype::kF32) {
-  ProgramSource source;
+  api::ProgramSource source;
   source.workload = workload(op, sizes, dtype);
   source.workload.fuse = "none";
   source.workload.shapes = shapes;
@@ -65,7 +66,7 @@ lower::NamedValues all_values(const Lowered& l) {
 
 TEST(SampledOutputs, AreThoseOfThePlainLoops) {
   for (const base::Dtype dtype : {base::Dtype::kF32, base::Dtype::kF16, base::Dtype::kI8}) {
-    ProgramSource source;
+    api::ProgramSource source;
     source.workload.suite = "examples";
     source.workload.small = true;
     source.workload.dtype = dtype;
@@ -80,7 +81,8 @@ TEST(SampledOutputs, AreThoseOfThePlainLoops) {
         EXPECT_EQ(s.elements.front(), 0);
         EXPECT_EQ(s.elements.back(), global.elements - 1);
         EXPECT_EQ(s.elements.size(), 20U);
-        EXPECT_EQ(s.tolerance == 0, allowed_errors(l.program).ratio == 0 && allowed_errors(l.program).units == 0);
+        EXPECT_EQ(s.tolerance == 0,
+                  api::allowed_errors(l.program).ratio == 0 && api::allowed_errors(l.program).units == 0);
         for (std::size_t i = 0; i < s.elements.size(); ++i)
           EXPECT_EQ(s.expected[i], all.at(global.name).at(static_cast<std::size_t>(s.elements[i])))
               << global.name << "[" << s.elements[i] << "]";
@@ -98,11 +100,11 @@ TEST(SampledOutputs, AreFewerWhereEachIsLong) {
 TEST(SampledOutputs, ToleranceIsWhatErrorsAreComparedWith) {
   const expr::Values expected = {3, -8, 1};
   for (const base::Dtype dtype : {base::Dtype::kF32, base::Dtype::kI32}) {
-    const ValueErrors allowed = {0.25, 2};
-    const double most = tolerance_of(dtype, allowed, expected);
+    const api::ValueErrors allowed = {0.25, 2};
+    const double most = api::tolerance_of(dtype, allowed, expected);
     EXPECT_EQ(most, 2);
-    EXPECT_TRUE(errors_of(dtype, {3, -8, 1 + most}, expected).within(allowed));
-    EXPECT_FALSE(errors_of(dtype, {3, -8, 1.001 + most}, expected).within(allowed));
+    EXPECT_TRUE(api::errors_of(dtype, {3, -8, 1 + most}, expected).within(allowed));
+    EXPECT_FALSE(api::errors_of(dtype, {3, -8, 1.001 + most}, expected).within(allowed));
   }
 }
 
@@ -153,14 +155,15 @@ TEST(MeasurePlan, SaysTensorMapsAsItsReaderTakesThem) {
 
 TEST(LaunchDocument, HasTensorMapsBetweenArraysAndScalars) {
   const WithMaps w;
-  const std::string document = base::to_json(launch_document(w.l.module, w.emitted));
+  const std::string document = base::to_json(api::launch_document(w.l.module, w.emitted));
   EXPECT_THAT(document,
               testing::HasSubstr(R"("arrays":["A","B","C"],"maps":[)"
                                  R"({"array":"B","extents":[128,32],"strides":[32,1],"box":[16,32],)"
                                  R"("swizzled_row_bytes":64},)"
                                  R"({"array":"A","extents":[1,64,128],"strides":[8192,128,1],"box":[1,32,64],)"
                                  R"("swizzled_row_bytes":128}],"scalars":["alpha"],"scalar_type":"float"})"));
-  EXPECT_THAT(base::to_json(launch_document(w.l.module, cuda::emit(w.l.module))), testing::HasSubstr(R"("maps":[],)"));
+  EXPECT_THAT(base::to_json(api::launch_document(w.l.module, cuda::emit(w.l.module))),
+              testing::HasSubstr(R"("maps":[],)"));
 }
 
 std::string call_of(Baseline b, const Lowered& l) {

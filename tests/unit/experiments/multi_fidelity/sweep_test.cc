@@ -173,7 +173,7 @@ TEST_F(MultiFidelitySweepTest, AValidationSampleOfMoreThanThereAreIsAll) {
   EXPECT_EQ(r.state.multi_fidelity->validation.population, 20U);
   EXPECT_THAT(
       notes_,
-      ElementsAre("sweep.yaml:9:54: validation_sample: 500 requested, and 20 chips lie beyond the front; all of them "
+      ElementsAre("sweep.yaml:9:64: validation_sample: 500 requested, and 20 chips lie beyond the front; all of them "
                   "are simulated"));
 }
 

@@ -107,7 +107,7 @@ class ReportTest : public tests::Stores {
     if (!t.error.empty()) return r;
     r.prediction.emplace();
     r.prediction->predicted_us = t.predicted;
-    r.prediction->band = TimeBand{0.8 * t.predicted, 1.25 * t.predicted};
+    r.prediction->band = api::TimeBand{0.8 * t.predicted, 1.25 * t.predicted};
     r.prediction->bottleneck = t.bottleneck;
     r.prediction->occupancy_ratio = 0.375;
     r.prediction->occupancy_limit = "registers";

@@ -26,21 +26,21 @@ SearchedOperator searched(const std::string& id, const std::vector<double>& roll
                           const std::vector<double>& random, std::optional<double> oracle) {
   SearchedOperator out;
   out.id = id;
-  out.tried = {{Search::kRoller, roller},
-               {Search::kRollerOsdi22, osdi22},
-               {Search::kRandom, random},
-               {Search::kGenetic, random},
-               {Search::kAnneal, random}};
+  out.tried = {{api::Search::kRoller, roller},
+               {api::Search::kRollerOsdi22, osdi22},
+               {api::Search::kRandom, random},
+               {api::Search::kGenetic, random},
+               {api::Search::kAnneal, random}};
   out.exhaustive_us = oracle;
   return out;
 }
 
-const Quality& of(const std::vector<Quality>& all, Search search, std::size_t n) {
+const Quality& of(const std::vector<Quality>& all, api::Search search, std::size_t n) {
   return *std::find_if(all.begin(), all.end(), [&](const Quality& q) { return q.search == search && q.n == n; });
 }
 
 TEST(TriedTimes, BestOfTheFirst) {
-  const TriedTimes t{Search::kRandom, {5, kNone, 3, 4}};
+  const TriedTimes t{api::Search::kRandom, {5, kNone, 3, 4}};
   EXPECT_EQ(t.best_us(0), kNone);
   EXPECT_EQ(t.best_us(2), 5);
   EXPECT_EQ(t.best_us(3), 3);
@@ -52,17 +52,17 @@ TEST(QualityOf, IsTheMeanOverOperators) {
       quality_of({searched("a", {12, 10}, {18, 20}, {40, 20, 10}, 10), searched("b", {4, 3}, {}, {9, 2}, std::nullopt),
                   searched("c", {5.1}, {10}, {kNone, 5}, 5)},
                  3);
-  const Quality& first = of(q.by_exhaustive, Search::kRoller, 1);
+  const Quality& first = of(q.by_exhaustive, api::Search::kRoller, 1);
   EXPECT_EQ(first.operators, 2U) << "b has no oracle";
   EXPECT_DOUBLE_EQ(first.mean_ratio, std::sqrt(1.2 * 1.02));
   EXPECT_DOUBLE_EQ(first.within_3, 0.5);
   EXPECT_DOUBLE_EQ(first.within_15, 0.5);
   EXPECT_DOUBLE_EQ(first.worst_ratio, 1.2);
   EXPECT_EQ(first.worst, "a");
-  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, Search::kRoller, 10).mean_ratio, std::sqrt(1 * 1.02));
-  EXPECT_DOUBLE_EQ(of(q.by_best_known, Search::kRoller, 1).mean_ratio, std::cbrt(1.2 * 2 * 1.02));
-  EXPECT_DOUBLE_EQ(of(q.by_best_known, Search::kRandom, 3).mean_ratio, 1);
-  EXPECT_EQ(of(q.by_best_known, Search::kRollerOsdi22, 1).operators, 2U) << "it finds nothing for b";
+  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, api::Search::kRoller, 10).mean_ratio, std::sqrt(1 * 1.02));
+  EXPECT_DOUBLE_EQ(of(q.by_best_known, api::Search::kRoller, 1).mean_ratio, std::cbrt(1.2 * 2 * 1.02));
+  EXPECT_DOUBLE_EQ(of(q.by_best_known, api::Search::kRandom, 3).mean_ratio, 1);
+  EXPECT_EQ(of(q.by_best_known, api::Search::kRollerOsdi22, 1).operators, 2U) << "it finds nothing for b";
   EXPECT_DOUBLE_EQ(q.over_osdi22_ratio, std::sqrt(18 / 12.0 * 10 / 5.1));
   EXPECT_EQ(q.over_osdi22_operators, 2U);
 }
@@ -73,16 +73,16 @@ TEST(QualityOf, LeavesOutWhatHasNoTime) {
       1);
   EXPECT_EQ(q.over_osdi22_operators, 2U) << "ours has none for b";
   EXPECT_DOUBLE_EQ(q.over_osdi22_ratio, std::sqrt(1.5 * 2));
-  EXPECT_EQ(of(q.by_exhaustive, Search::kRoller, 1).operators, 1U) << "c's oracle has none";
-  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, Search::kRoller, 1).mean_ratio, 1.2);
+  EXPECT_EQ(of(q.by_exhaustive, api::Search::kRoller, 1).operators, 1U) << "c's oracle has none";
+  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, api::Search::kRoller, 1).mean_ratio, 1.2);
 }
 
 TEST(QualityOf, DrawsNoMeanOfSomeOperators) {
   const std::vector<SearchedOperator> operators = {searched("a", {1}, {}, {kNone, 2}, {}),
                                                    searched("b", {1}, {}, {4, 4}, {})};
-  EXPECT_EQ(mean_ratio_after(operators, Search::kRandom, 1), std::nullopt);
-  EXPECT_DOUBLE_EQ(mean_ratio_after(operators, Search::kRandom, 2).value(), std::sqrt(2 * 4));
-  EXPECT_EQ(mean_ratio_after({}, Search::kRandom, 2), std::nullopt);
+  EXPECT_EQ(mean_ratio_after(operators, api::Search::kRandom, 1), std::nullopt);
+  EXPECT_DOUBLE_EQ(mean_ratio_after(operators, api::Search::kRandom, 2).value(), std::sqrt(2 * 4));
+  EXPECT_EQ(mean_ratio_after({}, api::Search::kRandom, 2), std::nullopt);
 }
 
 class Kept : public testing::Test {
@@ -117,7 +117,7 @@ TEST_F(Kept, TimesAreThereTheNextTime) {
 
 TEST_F(Kept, ATrialGoesOnWhereItEnded) {
   if (!construct::why_no_annealing().empty()) GTEST_SKIP() << construct::why_no_annealing();
-  Workload w;
+  api::Workload w;
   w.op = "O[i] +=! I[i,j]";
   w.sizes = "i=64,j=64";
   const auto trial = [&](int jobs) {

@@ -46,10 +46,10 @@ class StoreTest : public tests::Stores {
   }
 };
 
-Prediction prediction(double us) {
-  Prediction p;
+api::Prediction prediction(double us) {
+  api::Prediction p;
   p.predicted_us = us;
-  p.band = TimeBand{0.9 * us, 1.25 * us};
+  p.band = api::TimeBand{0.9 * us, 1.25 * us};
   p.bottleneck = "device cache";
   p.terms = {{"issue", 0.5 * us}, {"device cache", us}};
   p.levels = {{"dram", 4096, 128, 1, 0.1}, {"l2", 8192, 256, 1.5, 1.0 / 3}};
@@ -175,7 +175,7 @@ TEST_F(StoreTest, KeepsEveryFigureOfARow) {
   const SmallSweep s(to);
   StoredRow full = row(1.0 / 3);
   full.measured_us = 0.4;
-  Simulation simulation;
+  api::Simulation simulation;
   simulation.simulated_us = 0.35;
   simulation.cycles = 483;
   simulation.stalls = {{"issue", 400}, {"tail", 83}};
@@ -429,8 +429,8 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
   EXPECT_THAT(diags.formatted_errors().at(0),
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
-  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 5"));
+  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 9");
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 9, and this tilescope reads version 7"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {

@@ -13,8 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/programs/compile.h"
-#include "experiments/programs/predict.h"
+#include "api/compile.h"
+#include "api/predict.h"
 #include "model/simt/estimate.h"
 #include "model/simt/machine.h"
 #include "tests/support/stores.h"
@@ -137,8 +137,8 @@ TEST_F(SweepTest, AConstraintWithoutAValueIsNotMet) {
 // Of what is constructed for the point's own chip, for the base and for the points beside it.
 TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChipAndItsNeighbours) {
   run("sweep: Own programs\nbase: v100\naxes:\n  memory.smem.banks: [16, 64]\n  core.count: [20, 80]\n" + kWorkloads);
-  const std::map<std::string, Workload> asked = {{"mm", tests::workload(kMatmul, "m=256,n=512,k=128")},
-                                                 {"add", tests::workload("O[i] = A[i] + B[i]", "i=1000000")}};
+  const std::map<std::string, api::Workload> asked = {{"mm", tests::workload(kMatmul, "m=256,n=512,k=128")},
+                                                      {"add", tests::workload("O[i] = A[i] + B[i]", "i=1000000")}};
   std::vector<StoredPoint> all;
   for (StoredPoint& p : points()) all.push_back(std::move(p));
   const auto are_neighbours = [](const StoredPoint& p, const StoredPoint& q) {
@@ -153,8 +153,8 @@ TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChipAndItsNeighbours) {
     for (const StoredPoint& q : all) {
       if (q.ordinal != p.ordinal && !q.is_base && !are_neighbours(p, q)) continue;
       const arch::ArchSpec other = tests::chip("v100", overrides_of(q));
-      const auto compiled = compile(asked.at(w.name), other, {Search::kRoller}, 10, 1, [](auto, auto) {}, diags);
-      for (const CompiledProgram& c : compiled->front().programs) {
+      const auto compiled = compile(asked.at(w.name), other, {api::Search::kRoller}, 10, 1, [](auto, auto) {}, diags);
+      for (const api::CompiledProgram& c : compiled->front().programs) {
         diags.add_source("program");
         const auto program = tile::read_program(c.document, chip, diags);
         if (!program) continue;  // it does not fit this one
@@ -172,7 +172,7 @@ TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChipAndItsNeighbours) {
 }
 
 TEST_F(SweepTest, TotalsAreWeightedSumsOverThatOfTheBase) {
-  const SweepRun r = run("sweep: Totals\nbase: v100\naxes:\n  core.count: [20, 40]\n" + kWorkloads);
+  const SweepRun r = run("sweep: api::Totals\nbase: v100\naxes:\n  core.count: [20, 40]\n" + kWorkloads);
   std::map<std::size_t, double> sums;
   each_row([&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* row) {
     sums[p.ordinal] += (w.name == "mm" ? 3 : 1) * row->prediction->predicted_us;
@@ -240,7 +240,7 @@ TEST_F(SweepTest, FixedProgramsAreTheBasesOwnOnOtherChips) {
     EXPECT_EQ(r->program, own.at(w.name));
     base::Diagnostics diags;
     const std::string text = base::to_json(store().program(r->program));
-    const auto predicted = predict_program({"p", text}, tests::chip("v100", overrides_of(p)), diags);
+    const auto predicted = api::predict_program({"p", text}, tests::chip("v100", overrides_of(p)), diags);
     EXPECT_EQ(base::to_json(to_entries(*r->prediction)), base::to_json(to_entries(predicted.value())));
   });
   EXPECT_EQ(fixed, 2U * 2);
@@ -347,7 +347,7 @@ TEST_F(SweepTest, JsonLinesHoldWhatCsvHolds) {
   EXPECT_THAT(text, HasSubstr(R"("memory.smem.bank_width_bytes":8,)"));
   EXPECT_THAT(text, HasSubstr(R"("workload":"add","kind":"elementwise","weight":1,)"));
   EXPECT_THAT(table(), testing::StartsWith("sweep,point,is_base,base,memory.smem.bank_width_bytes,workload,kind,weight,"
-                                           "predicted_us,low_us,high_us,bottleneck,"));
+                                           "predicted_us,low_us,high_us,band_measured,bottleneck,dram_read_bytes,"));
 }
 
 }  // namespace
