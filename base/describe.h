@@ -256,7 +256,8 @@ class CellWriter {
     } else if (row) {
       describe(*this, *row);
     } else {
-      for (const Column& c : columns_of<typename Row::value_type>()) put_(prefix_ + std::string(c.name), Value(nullptr));
+      for (const Column& c : columns_of<typename Row::value_type>())
+        put_(prefix_ + std::string(c.name), Value(nullptr));
     }
   }
   template <class Row>

@@ -100,8 +100,7 @@ void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) 
 std::optional<std::vector<VerifiedRow>> verify(const api::ProgramSource& source, const arch::ArchSpec& a, int jobs,
                                                base::Diagnostics& diags) {
   Progress progress("programs");
-  return api::verify(
-      source, a, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+  return api::verify(source, a, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
 int run(const Options& o) {

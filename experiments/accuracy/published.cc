@@ -74,7 +74,7 @@ std::optional<PublishedComparison> compared(const api::CompiledOperator& op, con
 }
 
 std::vector<api::ErrorsOfKind> errors_by_kind(const std::vector<api::CompiledOperator>& operators,
-                                                   const PublishedTimes& published) {
+                                              const PublishedTimes& published) {
   std::vector<api::ErrorOfKind> errors;
   for (const api::CompiledOperator& op : operators)
     if (const auto c = compared(op, published)) errors.push_back({op.kind, c->error_ratio});

@@ -42,6 +42,6 @@ std::optional<PublishedComparison> compared(const api::CompiledOperator& op, con
 
 // Of all operators that were compared.
 std::vector<api::ErrorsOfKind> errors_by_kind(const std::vector<api::CompiledOperator>& operators,
-                                                   const PublishedTimes& published);
+                                              const PublishedTimes& published);
 
 }  // namespace tilescope::experiments

@@ -150,7 +150,8 @@ Tried tried(const arch::ArchSpec& smaller, const arch::ArchSpec& larger, const e
   constexpr std::size_t kKeep = 10;
   const targets::Estimator on_smaller = targets::target_of(smaller).estimate(smaller);
   const targets::Estimator on_larger = targets::target_of(larger).estimate(larger);
-  const auto own = api::construct(e, larger, {{}, kKeep}).programs, known = api::construct(e, smaller, {{}, kKeep}).programs;
+  const auto own = api::construct(e, larger, {{}, kKeep}).programs,
+             known = api::construct(e, smaller, {{}, kKeep}).programs;
   Tried out{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
   for (const auto& [p, estimate] : known) {
     const double us = time_of(p, on_smaller, smaller), there = time_of(p, on_larger, larger);

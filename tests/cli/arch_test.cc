@@ -158,5 +158,19 @@ TEST_F(Arch, SchemaIsOneDocument) {
   EXPECT_EQ(Json::parse(run({"arch", "schema"}).out), json({"arch", "schema"}));
 }
 
+TEST_F(Arch, DiffListsWhatIsDifferentAndNothingElse) {
+  EXPECT_EQ(json({"diff", "v100", "v100"}).at("differences"), Json::array());
+  const std::string other = write("other.yaml", "extends: v100\nname: other\nmemory:\n  smem: {banks: 64}\n");
+  const Json all = json({"diff", "v100", other});
+  EXPECT_EQ(all.at("right"), "other");
+  std::set<std::string> stated;
+  for (const Json& d : all.at("differences"))
+    if (!d.at("derived")) stated.insert(d.at("path"));
+  EXPECT_THAT(stated, testing::IsSupersetOf({"name", "memory.smem.banks"}));
+  const CliResult r = run({"diff", "v100", other});
+  EXPECT_THAT(r.out, testing::ContainsRegex("memory.smem.banks +32 +64\n"));
+  EXPECT_THAT(bad_input({"diff", "v100", "v1000"}), HasSubstr("did you mean 'v100'?"));
+}
+
 }  // namespace
 }  // namespace tilescope::tests
