@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/from_model.h"
 
+#include <algorithm>
 #include <variant>
 #include <vector>
 
 #include "api/operator_kind.h"
 #include "arch/bands.h"
+#include "arch/hierarchy.h"
 #include "arch/key.h"
 
 namespace tilescope::api {
@@ -40,6 +42,13 @@ Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, cons
   p.band = band_of(e.total_us, a, program);
   p.bottleneck = e.terms[e.bottleneck].name;
   for (const model::NamedTerm& t : e.terms) p.terms.push_back({std::string(t.name), t.time_us});
+  if (const arch::DramLevel* dram = arch::dram_of(a);
+      dram != nullptr && std::holds_alternative<std::vector<tile::StageProgram>>(program.nodes)) {
+    double bound_us = 0;
+    for (const model::NamedTerm& t : e.terms)
+      if (t.name == "arithmetic" || t.name == dram->name) bound_us = std::max(bound_us, t.time_us);
+    p.speed_of_light_ratio = bound_us / e.total_us;
+  }
   for (const model::LevelUse& l : e.levels)
     p.levels.push_back({std::string(l.name), l.bytes, l.transactions, l.conflict_ratio, l.time_us});
   if (program.stages() > 1 && std::holds_alternative<std::vector<tile::StageProgram>>(program.nodes))

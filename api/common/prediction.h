@@ -72,6 +72,7 @@ struct Prediction {
   std::int64_t registers_per_thread = 0;
   std::int64_t blocks = 0;
   double waves = 0;
+  std::optional<double> speed_of_light_ratio;  // of programs on SIMT cores
 };
 
 template <class V>
@@ -88,6 +89,8 @@ void describe(V& v, base::Is<Prediction> auto& p) {
   v.field({"registers_per_thread", "", "32-bit registers of a thread."}, p.registers_per_thread);
   v.field({"blocks", "", "Blocks of the longest node."}, p.blocks);
   v.field({"waves", "", "Blocks over those that the whole chip runs at once."}, p.waves);
+  v.field({"speed_of_light_ratio", "", "The longer of the arithmetic and the DRAM term, over the predicted time."},
+          p.speed_of_light_ratio);
 }
 
 }  // namespace tilescope::api
