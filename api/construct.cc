@@ -92,8 +92,12 @@ class Steps {
 
   void add_estimated(tile::RProgram p, Programs& to) {
     base::Diagnostics diags;
-    if (auto estimate = estimate_(p, &diags, {}))
-      to.push_back({std::move(p), std::move(*estimate)});
+    // Pools make programs of the instructions of a chip that goes with them.
+    std::optional<tile::RProgram> own =
+        how_.pools == nullptr ? std::optional(std::move(p)) : target_.retargeted_to(std::move(p), chip_, diags, {});
+    auto estimate = own ? estimate_(*own, &diags, {}) : std::nullopt;
+    if (estimate)
+      to.push_back({std::move(*own), std::move(*estimate)});
     else
       out_.error = diags.sentences().front();
   }

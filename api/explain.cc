@@ -58,7 +58,7 @@ struct ChangedChip {
   bool searches(const expr::Expression& e) const { return !same_programs.contains({e.dtype, e.accumulate}); }
 };
 
-// Of a message the part that says what is wrong.
+// The explanation in a diagnostic.
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of("\n;")); }
 
 ChangedChip changed_chip(const arch::Number& n, double to, const LoadChanged& load) {

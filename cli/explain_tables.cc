@@ -115,7 +115,7 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
                elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed), e.bottleneck});
   }
   table.print();
-  if (luck) fmt::print("* what is constructed there is faster on {} too: in part the search's luck\n", chip);
+  if (luck) fmt::print("* what is constructed there is faster on {} too: in part search noise\n", chip);
   fmt::print("\n{} without effect, {} refused\n", number_of(op.elasticities.size() - rows.size(), "change", "changes"),
              op.refused.size());
   print_refused(op.refused);
