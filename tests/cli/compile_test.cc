@@ -32,7 +32,7 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
     const Json& p = op.at("programs").at(static_cast<std::size_t>(rank));
     EXPECT_THAT(keys_of(p), ElementsAre("rank", "predicted_us", "low_us", "high_us", "bottleneck", "terms", "levels",
                                         "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks", "waves",
-                                        "program"));
+                                        "speed_of_light_ratio", "program"));
     EXPECT_EQ(p.at("rank"), rank);
     EXPECT_GT(p.at("predicted_us"), 0);
     EXPECT_THAT(keys_of(p.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));

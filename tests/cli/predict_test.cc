@@ -38,7 +38,7 @@ TEST_F(Predict, BatchBearsTheContractsNames) {
   const Json &a = document.at("rows").at(0), &b = document.at("rows").at(1);
   EXPECT_THAT(keys_of(a), ElementsAre("id", "group", "predicted_us", "low_us", "high_us", "bottleneck", "terms",
                                       "levels", "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks",
-                                      "waves", "measured_us", "error_ratio"));
+                                      "waves", "speed_of_light_ratio", "measured_us", "error_ratio"));
   EXPECT_EQ(b.at("id"), "b");
   EXPECT_EQ(b.at("predicted_us"), a.at("predicted_us"));
   EXPECT_FALSE(b.contains("measured_us"));

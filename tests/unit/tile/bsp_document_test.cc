@@ -50,8 +50,8 @@ TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
                    R"(, "grid": {"m": 65, "x": 2}, "dataflow": {"A": "keep", "B": {"shift": "q"}, "C": "stationary"}})",
                "ipu_gc2"),
       ElementsAre(HasSubstr("lacks the key 'instruction'"), HasSubstr("grid.m: expected"),
-                  HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("moves.A: expected"),
-                  HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
+                  HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("dataflow.A: expected"),
+                  HasSubstr("'q' is no axis"), HasSubstr("dataflow: 'C' is computed; it stays where it is made")));
 }
 
 // Its own dtypes, those of its sums one element at a time, and matrices where it is a product of two tensors.
@@ -79,7 +79,7 @@ TEST(BspDocument, RefusesGathersWithTheirReasons) {
            moves + "}";
   };
   EXPECT_THAT(mistakes(with(R"({"A": {"shift": "k", "gather": "k", "ring": 4}})"), "ipu_gc2"),
-              ElementsAre(HasSubstr("moves.A: what rotates is neither fetched nor gathered")));
+              ElementsAre(HasSubstr("dataflow.A: an input that shifts is neither fetched nor gathered")));
   EXPECT_THAT(mistakes(with(R"({"A": {"gather": "k", "ring": 3}})"), "ipu_gc2"),
               ElementsAre(HasSubstr("A: a ring of 3 cores does not divide the 4 that share it; 1, 2, 4 would")));
   EXPECT_THAT(mistakes(with(R"({"A": {"gather": "n", "ring": 4}})"), "ipu_gc2"),
@@ -110,7 +110,7 @@ TEST(BspDocument, SaysWhereHomesAre) {
     const auto p = read_program(*document, a, diags);
     tests::require_no_errors(diags);
     EXPECT_EQ(p->bsp().front().tensors_in_cores, homes == "cores");
-    EXPECT_EQ(base::to_json(to_document(*p, a)).find("\"homes\"") != std::string::npos, homes == "cores");
+    EXPECT_EQ(base::to_json(to_document(*p, a)).find("\"tensor_location\"") != std::string::npos, homes == "cores");
   }
 }
 
@@ -127,6 +127,18 @@ TEST(BspDocument, IsOfOneClassOfMachines) {
   const std::string exchanging = std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32"})";
   EXPECT_THAT(mistakes(exchanging, "v100"), ElementsAre(HasSubstr("those of v100 do not")));
   EXPECT_THAT(mistakes(std::string("{") + kProduct + "}", "ipu_gc2"), ElementsAre(HasSubstr("which have registers")));
+}
+
+TEST(BspDocument, KeysOfFormat2AreRefusedWithTheirNamesOfToday) {
+  const std::string node =
+      std::string("{") + kProduct +
+      R"(, "grid": {"m": 4}, "instruction": "fma.f32", "moves": {}, "placed": true, "homes": "cores",)"
+      R"( "dataflow": {"A": "hold", "B": {"rotate": "k", "ring": 4}}})";
+  EXPECT_THAT(mistakes(node, "ipu_gc2"),
+              testing::IsSupersetOf(
+                  {HasSubstr("dataflow.A: 'hold' is now called stationary"), HasSubstr("rotate: is now called shift"),
+                   HasSubstr("moves: is now called dataflow"), HasSubstr("placed: is now called inputs_prearranged"),
+                   HasSubstr("homes: is now called tensor_location")}));
 }
 
 }  // namespace

@@ -159,10 +159,10 @@ TEST(ProgramJsonErrors, OfTheProgram) {
 
 TEST(ProgramJsonErrors, OfOtherFormats) {
   EXPECT_THAT(errors_of(R"({"format": 1, "stages": []})"),
-              ElementsAre("p.json:1:12: format: expected 2, got 1", "p.json:1:15: stages: is now called nodes"));
+              ElementsAre("p.json:1:12: format: expected 3, got 1", "p.json:1:15: stages: is now called nodes"));
   EXPECT_THAT(errors_of(R"({"format": "2", "nodes": []})"),
               testing::Contains("p.json:1:12: format: expected a whole number, got the text '2'"));
-  EXPECT_THAT(tests::read_program("{\"format\": 2, \"nodes\": [" + tests::kStage + "]}", v100()).errors, ElementsAre());
+  EXPECT_THAT(tests::read_program("{\"format\": 3, \"nodes\": [" + tests::kStage + "]}", v100()).errors, ElementsAre());
 }
 
 constexpr std::string_view kTwoStages =
