@@ -4,11 +4,13 @@
     gpu_study_test.py BUILD_FOLDER
 """
 
+import atexit
 import json
 import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,8 +34,13 @@ import stages  # noqa: E402
 import tables  # noqa: E402
 
 
+NO_ROWS = pathlib.Path(tempfile.mkdtemp(prefix="tilescope_no_rows_"))
+atexit.register(shutil.rmtree, NO_ROWS, ignore_errors=True)
+
+
 def run(*words, preexec=None, **environment):
-    return subprocess.run([sys.executable, STUDY / "run", *words, "--tilescope", BUILD / "tilescope"],
+    # The rows of real devices, which the project keeps, are none of the fake one's.
+    return subprocess.run([sys.executable, STUDY / "run", *words, "--tilescope", BUILD / "tilescope", "--kept", NO_ROWS],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment},
                           preexec_fn=preexec)
 
@@ -292,7 +299,7 @@ class OnFakeDriver(unittest.TestCase):
         for ending in (signal.SIGTERM, signal.SIGKILL):
             out = self.folder / ending.name
             study = subprocess.Popen([sys.executable, STUDY / "run", "measure", "--bundle", bundle, "--out", out,
-                                      "--worker", WORKER, "--limit", "30"], stdout=subprocess.PIPE,
+                                      "--worker", WORKER, "--limit", "30", "--kept", NO_ROWS], stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE, text=True, env=environment)
             for line in study.stdout:
                 if "the first row came" in line:
