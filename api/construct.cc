@@ -47,14 +47,14 @@ class Steps {
   // Every stage a kernel of its own: program r has each stage's r-th best.
   Programs unfused(const expr::Expression& e) {
     std::vector<tile::Nodes> stages;
-    stage_times_.clear();
+    std::vector<std::vector<base::Microseconds>> times;  // by stage, where the search knows them
     std::size_t count = keep_;
     for (std::size_t s = 0; s < e.stages.size(); ++s) {
       targets::ConstructedStage found =
           target_.construct(expr::single_stage(e, s), chip_, how_, keep_, options_.restrictions);
       count = std::min(count, found.count());
       stages.push_back(std::move(found.programs));
-      if (!found.times.empty()) stage_times_.push_back(found.times.front());
+      times.push_back(std::move(found.times));
       out_.rounds.insert(out_.rounds.end(), found.rounds.begin(), found.rounds.end());
       if (found.statistics) add(*found.statistics);
       if (!found.why.empty() && out_.error.empty())
@@ -64,10 +64,17 @@ class Steps {
     for (std::size_t r = 0; r < count; ++r) {
       tile::RProgram p{chip_.name, {}, tile::edges_of(e, chip_)};
       for (tile::Nodes& stage : stages) std::visit([&](auto& found) { p.add(std::move(found[r])); }, stage);
-      add_estimated(std::move(p), programs);
+      const bool is_first = add_estimated(std::move(p), programs) && programs.size() == 1;
+      if (!is_first) continue;
+      stage_times_.clear();
+      for (const std::vector<base::Microseconds>& of_stage : times)
+        if (r < of_stage.size()) stage_times_.push_back(of_stage[r]);
     }
     return programs;
   }
+
+  // Why no program has an estimate; empty where none was refused.
+  const std::string& refused_estimate() const { return refused_estimate_; }
 
   bool may_fuse(const expr::Expression& e) const {
     return e.stages.size() > 1 && options_.restrictions.fuse != construct::Fuse::kNone &&
@@ -90,7 +97,8 @@ class Steps {
       out_.statistics = more;
   }
 
-  void add_estimated(tile::RProgram p, Programs& to) {
+  // Whether the program has an estimate; one without is left out.
+  bool add_estimated(tile::RProgram p, Programs& to) {
     base::Diagnostics diags;
     // Pools make programs of the instructions of a chip that goes with them.
     std::optional<tile::RProgram> own =
@@ -98,8 +106,9 @@ class Steps {
     auto estimate = own ? estimate_(*own, &diags, {}) : std::nullopt;
     if (estimate)
       to.push_back({std::move(*own), std::move(*estimate)});
-    else
-      out_.error = diags.sentences().front();
+    else if (refused_estimate_.empty())
+      refused_estimate_ = diags.sentences().front();
+    return estimate.has_value();
   }
 
   const arch::ArchSpec& chip_;
@@ -108,7 +117,8 @@ class Steps {
   const ConstructOptions& options_;
   SearchOptions how_;
   std::size_t keep_;
-  std::vector<base::Microseconds> stage_times_;  // of the first program of each stage
+  std::vector<base::Microseconds> stage_times_;  // of the stages of the first program that unfused() made last
+  std::string refused_estimate_;
   Ranked& out_;
 };
 
@@ -167,6 +177,7 @@ Ranked construct(const expr::Expression& e, const arch::ArchSpec& chip, const Co
   }
   if (options.search.pareto) out.programs = front_of_time_and_memory(std::move(out.programs), chip);
 
+  if (out.programs.empty() && out.error.empty()) out.error = steps.refused_estimate();
   out.construct_ms = thread_cpu_ms() - start_ms;
   return out;
 }
