@@ -14,6 +14,7 @@
 #include "api/instructions.h"
 #include "api/operator_kind.h"
 #include "api/workload.h"
+#include "base/option.h"
 #include "tile/bsp/document.h"
 #include "tile/group.h"
 #include "tile/program_json.h"
@@ -199,7 +200,8 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
   construct::Restrictions given;
   if (expressions) given = restrictions_of(workload, *expressions, a, diags);
   if (!workload.instruction.empty() && search.search != Search::kRoller)
-    diags.error({diags.add_source("--mma")}, "only --search roller constructs for a matrix instruction");
+    diags.error({diags.add_source(base::option("mma"))},
+                fmt::format("only {} roller constructs for a matrix instruction", base::option("search")));
   if (!expressions || !diags.ok()) return std::nullopt;
   note_instructions(*expressions, a, diags);
   const ConstructOptions options{search, keep, given};

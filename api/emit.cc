@@ -10,6 +10,7 @@
 #include "api/given.h"
 #include "api/given_kernels.h"
 #include "backends/cuda/emit.h"
+#include "base/option.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
@@ -21,7 +22,7 @@ namespace {
 std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics& diags) {
   if (name == "cuda") return cuda::Dialect::kCuda;
   if (name == "hip") return cuda::Dialect::kHip;
-  diags.error({diags.add_source("--dialect")},
+  diags.error({diags.add_source(base::option("dialect"))},
               fmt::format("expected one of cuda, hip, got '{}'{}", name, base::did_you_mean(name, {"cuda", "hip"})));
   return std::nullopt;
 }

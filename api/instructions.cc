@@ -10,6 +10,7 @@
 
 #include "arch/derive.h"
 #include "base/dtype.h"
+#include "base/option.h"
 #include "targets/target.h"
 
 namespace tilescope::api {
@@ -105,14 +106,14 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   out.dataflow = workload.dataflow;
   out.tensor_location = workload.tensor_location;
   if (const std::string why = targets::refused(a, targets::target_of(a).placement); !why.empty())
-    for (const auto& [option, given] :
-         {std::pair("--inputs-prearranged", out.inputs_prearranged), std::pair("--dataflow", !out.dataflow.empty()),
-          std::pair("--tensor-location", !out.tensor_location.empty())})
-      if (given) diags.error({diags.add_source(option)}, why);
+    for (const auto& [name, given] : {std::pair(base::option("inputs-prearranged"), out.inputs_prearranged),
+                                      std::pair(base::option("dataflow"), !out.dataflow.empty()),
+                                      std::pair(base::option("tensor-location"), !out.tensor_location.empty())})
+      if (given) diags.error({diags.add_source(name)}, why);
   if (diags.ok() && out.tensor_location == "dram" && arch::dram_of(a) == nullptr)
-    diags.error({diags.add_source("--tensor-location")}, fmt::format("{} has no dram", a.name));
+    diags.error({diags.add_source(base::option("tensor-location"))}, fmt::format("{} has no dram", a.name));
   if (out.instruction.empty() || out.instruction == "none") return out;
-  const base::Position at{diags.add_source("--mma")};
+  const base::Position at{diags.add_source(base::option("mma"))};
   std::vector<std::string_view> names = {"none"};
   const arch::ComputeSpec* named = nullptr;
   for (const arch::ComputeSpec& c : a.compute) {

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/option.h"
+
 namespace tilescope::api {
 namespace {
 
@@ -34,7 +36,7 @@ std::string_view name_of(Search search) {
 std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags) {
   for (const NamedSearch& s : kSearches)
     if (s.name == name) return s.search;
-  diags.error({diags.add_source("--search")},
+  diags.error({diags.add_source(base::option("search"))},
               fmt::format("expected one of {}, got '{}'{}", fmt::join(search_names(), ", "), name,
                           base::did_you_mean(name, search_names())));
   return std::nullopt;

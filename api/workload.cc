@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/operator_kind.h"
+#include "base/option.h"
 #include "expr/infer.h"
 #include "expr/parse_args.h"
 #include "expr/scale.h"
@@ -12,9 +13,7 @@
 namespace tilescope::api {
 namespace {
 
-base::Position begin_of(const std::string& option, base::Diagnostics& diags) {
-  return {diags.add_source(option), 1, 1};
-}
+base::Position begin_of(const std::string& name, base::Diagnostics& diags) { return {diags.add_source(name), 1, 1}; }
 
 // Points of a stage that plain loops run through in some milliseconds.
 constexpr std::int64_t kSmallPoints = 1 << 17;
@@ -28,9 +27,10 @@ std::optional<expr::Expression> expression_of(const expr::Problem& problem, bool
 }
 
 std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& diags) {
-  OperatorText op{{w.op, begin_of("--op", diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype.value_or(base::Dtype::kF32)};
-  if (!w.sizes.empty()) op.sizes.at = begin_of("--size", diags);
-  if (!w.shapes.empty()) op.shapes.at = begin_of("--shape", diags);
+  OperatorText op{
+      {w.op, begin_of(base::option("op"), diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype.value_or(base::Dtype::kF32)};
+  if (!w.sizes.empty()) op.sizes.at = begin_of(base::option("size"), diags);
+  if (!w.shapes.empty()) op.shapes.at = begin_of(base::option("shape"), diags);
   return expression_of(op, w.small, diags);
 }
 
@@ -71,7 +71,8 @@ std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& su
 
 std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags) {
   std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
-  if (!workload.sizes.empty()) variables = expr::parse_sizes(workload.sizes, begin_of("--size", diags), diags);
+  if (!workload.sizes.empty())
+    variables = expr::parse_sizes(workload.sizes, begin_of(base::option("size"), diags), diags);
   if (!variables) return std::nullopt;
   return expr::read_suite(*workload.suite, workload.dtype, *variables, diags);
 }

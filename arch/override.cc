@@ -12,6 +12,7 @@
 #include "arch/detail/places.h"
 #include "arch/detail/shape.h"
 #include "arch/key.h"
+#include "base/option.h"
 
 namespace tilescope::arch {
 namespace {
@@ -172,7 +173,9 @@ class PathResolver {
 
 }  // namespace
 
-std::string name_of(const Override& override_) { return fmt::format("--set {}={}", override_.path, override_.value); }
+std::string name_of(const Override& override_) {
+  return fmt::format("{} {}={}", base::option("set"), override_.path, override_.value);
+}
 
 std::optional<Value> document_of(const Override& override_, const Value& chip, Diagnostics& diags) {
   const base::SourceId source = diags.add_source(name_of(override_));

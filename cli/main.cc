@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/option.h"
 #include "cli/command.h"
 #include "cli/legend.h"
 #include "cli/usage.h"
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   keep_freed_memory();
+  tilescope::base::spell_options_with("--");
   std::setlocale(LC_CTYPE, "C.UTF-8");
   try {
     const int status = run(argc, argv);

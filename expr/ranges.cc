@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/option.h"
 #include "expr/extent.h"
 
 namespace tilescope::expr {
@@ -133,7 +134,8 @@ class Ranges {
 
   // How a size is given where the expression stands.
   std::string size_hint(const std::string& axis) const {
-    return problem_.of_suite ? fmt::format("sizes: {{{}: ...}}", axis) : fmt::format("--size {}=...", axis);
+    return problem_.of_suite ? fmt::format("sizes: {{{}: ...}}", axis)
+                             : fmt::format("{} {}=...", base::option("size"), axis);
   }
 
   void report_open() {

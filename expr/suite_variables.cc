@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/fields.h"
+#include "base/option.h"
 #include "base/scalar_text.h"
 
 namespace tilescope::expr {
@@ -55,9 +56,9 @@ std::optional<std::int64_t> SuiteVariables::value_of(const Token& name) {
     return given->second.first.size;
   }
   const std::vector<std::string_view> all = names();
-  diags_.error(name.at, fmt::format("the variable '{0}' has no value; give it one by --size {0}=N, or a default under "
-                                    "'variables'{1}",
-                                    name.text, base::did_you_mean(name.text, all)));
+  diags_.error(name.at, fmt::format("the variable '{0}' has no value; give it one by {1} {0}=N, or a default under "
+                                    "'variables'{2}",
+                                    name.text, base::option("size"), base::did_you_mean(name.text, all)));
   return std::nullopt;
 }
 
@@ -81,8 +82,8 @@ std::optional<std::int64_t> SuiteVariables::read(const std::string& name, Variab
     given->second.second = true;
     v.number = given->second.first.size;
   } else if (v.value->is_null()) {
-    diags_.error(v.at,
-                 fmt::format("the variable '{0}' has neither value nor default; give it one by --size {0}=N", name));
+    diags_.error(v.at, fmt::format("the variable '{0}' has neither value nor default; give it one by {1} {0}=N", name,
+                                   base::option("size")));
   } else {
     v.number = number(v.value, name);
   }

@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/home.h"
+#include "base/option.h"
 #include "base/scalar_text.h"
 #include "expr/parse.h"
 
@@ -231,7 +232,7 @@ std::optional<Suite> read_suite(std::string_view suite, std::optional<base::Dtyp
   if (!is_suite_file(suite)) {
     const auto names = suite_names();
     if (std::find(names.begin(), names.end(), suite) == names.end()) {
-      diags.error({.source = diags.add_source("--suite")},
+      diags.error({.source = diags.add_source(base::option("suite"))},
                   fmt::format("unknown suite '{}', expected one of {}, or a file FILE.yaml{}", suite,
                               fmt::join(names, ", "), base::did_you_mean(suite, names)));
       return std::nullopt;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "arch/fragment.h"
+#include "base/option.h"
 #include "lower/detail/affine_text.h"
 #include "lower/detail/kernel_check.h"
 #include "lower/detail/kernel_fields.h"
@@ -369,7 +370,8 @@ std::optional<KernelDocument> read_kernels(const Value& document, const arch::Ar
   const std::size_t before = diags.count();
   KernelDocument out;
   if (document.find("nodes") != nullptr) {
-    diags.error(document.at, "a program, which has 'nodes': --program reads it, --kernel reads kernels");
+    diags.error(document.at, fmt::format("a program, which has 'nodes': {} reads it, {} reads kernels",
+                                         base::option("program"), base::option("kernel")));
     return std::nullopt;
   }
   Scope scope{chip, diags, out.module};

@@ -26,6 +26,10 @@ target_compile_options(tilescope_test_headers PRIVATE ${TILESCOPE_TEST_OPTIONS})
 target_precompile_headers(tilescope_test_headers PRIVATE
   <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h> ${TILESCOPE_PRECOMPILED})
 
+# Messages name options as the command line does.
+add_library(tilescope_test_spelling OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/spell_options.cc)
+target_link_libraries(tilescope_test_spelling PRIVATE tilescope_flags)
+
 # Kernels that tests compile are kept in the build tree: no test depends on what its user compiled before.
 set(TILESCOPE_TEST_ENVIRONMENT "TILESCOPE_CACHE=${PROJECT_BINARY_DIR}/kernel-cache")
 
@@ -38,9 +42,9 @@ function(tilescope_test)
   if(NOT ARG_LABEL IN_LIST TILESCOPE_TEST_LABELS)
     message(FATAL_ERROR "${ARG_NAME}: label '${ARG_LABEL}' is none of: ${TILESCOPE_TEST_LABELS}")
   endif()
-  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  add_executable(${ARG_NAME} ${ARG_SOURCES} $<TARGET_OBJECTS:tilescope_test_spelling>)
   target_link_libraries(${ARG_NAME} PRIVATE
-    GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest fmt::fmt tilescope_test_support ${ARG_LINKS})
+    GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest fmt::fmt tilescope_test_support ${ARG_LINKS} base)
   target_compile_options(${ARG_NAME} PRIVATE ${TILESCOPE_TEST_OPTIONS})
   target_precompile_headers(${ARG_NAME} REUSE_FROM tilescope_test_headers)
   set(alone FALSE)

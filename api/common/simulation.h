@@ -84,7 +84,7 @@ void describe(V& v, base::Is<Simulation> auto& s) {
   v.field({"simulated_ratio", "", "Part of the steps of all blocks that was simulated; the rest is extrapolated."},
           s.simulated_ratio);
   v.field({"exact", "", "Whether nothing was extrapolated."}, s.exact);
-  v.object({"scaled", "", "Of --mode scaled: how the part of the chip was validated."}, s.scaled);
+  v.object({"scaled", "", "Of a simulation of a part of the chip: how it was validated."}, s.scaled);
 }
 
 // The reason of most stall cycles.

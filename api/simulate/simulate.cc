@@ -9,6 +9,7 @@
 #include "api/given_kernels.h"
 #include "api/operator_kind.h"
 #include "api/simulate/simulated_programs.h"
+#include "base/option.h"
 #include "model/common/estimate.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
@@ -53,7 +54,7 @@ bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagno
   if (how.mode != SimulationMode::kScaled) return true;
   const std::string of_class = targets::why_unsupported(a, &targets::Target::scale_refusal);
   const std::string why = of_class.empty() ? targets::target_of(a).scale_refusal(a, how.scale) : of_class;
-  if (!why.empty()) diags.error({diags.add_source(of_class.empty() ? "--scale" : "--mode scaled")}, why);
+  if (!why.empty()) diags.error({diags.add_source(base::option(of_class.empty() ? "scale" : "mode scaled"))}, why);
   return why.empty();
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/option.h"
 #include "base/parse_number.h"
 #include "base/quantity.h"
 
@@ -35,7 +36,7 @@ std::vector<int> cores_of(const std::string& text, const arch::ArchSpec& a, base
   } else if (text == "all") {
     take(0, count - 1);
   } else {
-    const base::Position at{diags.add_source("--timeline-cores")};
+    const base::Position at{diags.add_source(base::option("timeline-cores"))};
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
       const std::string_view word = rest.substr(0, comma);
@@ -52,11 +53,11 @@ std::vector<int> cores_of(const std::string& text, const arch::ArchSpec& a, base
   return {cores.begin(), cores.end()};
 }
 
-std::optional<double> time_of(const std::string& text, const char* option, base::Diagnostics& diags) {
+std::optional<double> time_of(const std::string& text, const std::string& named, base::Diagnostics& diags) {
   if (text.empty()) return std::nullopt;
   const auto q = base::parse_quantity(text);
   if (q && q->dimension == base::Dimension::kMicroseconds && q->value >= 0) return q->value;
-  diags.error({diags.add_source(option)}, fmt::format("expected a time such as '20 us', got '{}'", text));
+  diags.error({diags.add_source(named)}, fmt::format("expected a time such as '20 us', got '{}'", text));
   return std::nullopt;
 }
 
@@ -68,10 +69,10 @@ std::optional<TimelineRequest> timeline_request(const TimelineWords& words, cons
   out.file = words.file;
   out.max_events = words.max_events;
   out.cores = cores_of(words.cores, a, diags);
-  out.from_us = time_of(words.from, "--timeline-from", diags).value_or(out.from_us);
-  out.until_us = time_of(words.until, "--timeline-until", diags).value_or(out.until_us);
+  out.from_us = time_of(words.from, base::option("timeline-from"), diags).value_or(out.from_us);
+  out.until_us = time_of(words.until, base::option("timeline-until"), diags).value_or(out.until_us);
   if (out.until_us <= out.from_us)
-    diags.error({diags.add_source("--timeline-until")},
+    diags.error({diags.add_source(base::option("timeline-until"))},
                 fmt::format("the timeline would end at {} us, before it begins at {} us", out.until_us, out.from_us));
   if (!diags.ok()) return std::nullopt;
   return out;

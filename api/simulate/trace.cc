@@ -11,6 +11,7 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
+#include "base/option.h"
 #include "base/parse_number.h"
 #include "sim/cache_trace.h"
 #include "sim/trace.h"
@@ -116,7 +117,8 @@ Entry entry_of(const arch::ArchSpec& a, const std::string& name, base::Diagnosti
   const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
   const arch::CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.front();
   if (hierarchy.dram == nullptr) {
-    diags.error({diags.add_source("--arch " + a.name)}, "the chip has no level of kind dram that a trace could go to");
+    diags.error({diags.add_source(base::option("arch") + " " + a.name)},
+                "the chip has no level of kind dram that a trace could go to");
     return {};
   }
   if (hierarchy.dram->model) {
@@ -127,7 +129,7 @@ Entry entry_of(const arch::ArchSpec& a, const std::string& name, base::Diagnosti
   }
   if (name.empty() || name == hierarchy.dram->name) return {hierarchy.dram};
   if (cache != nullptr && name == cache->name) return {hierarchy.dram, cache};
-  diags.error({diags.add_source("--level")},
+  diags.error({diags.add_source(base::option("level"))},
               fmt::format("expected {}{}, where requests enter, got '{}'", hierarchy.dram->name,
                           cache == nullptr ? "" : " or " + cache->name, name));
   return {};
@@ -142,7 +144,7 @@ std::optional<sim::Injection> injection_of(std::string_view text, base::Diagnost
   if (text.starts_with("rate:"))
     if (const auto rate = base::parse_real(text.substr(5)); rate && *rate > 0)
       return sim::Injection{.kind = Kind::kRate, .rate = *rate};
-  diags.error({diags.add_source("--inject")},
+  diags.error({diags.add_source(base::option("inject"))},
               fmt::format("expected sat, win:N (bursts under way) or rate:F (of the peak), got '{}'", text));
   return std::nullopt;
 }
@@ -236,7 +238,8 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
   const base::SourceId source = diags.add_source(file.name);
   const Trace trace = trace_of(file, source, diags);
   if (injection && injection->kind == sim::Injection::Kind::kRate && trace.timed)
-    diags.error({diags.add_source("--inject")}, "expected sat or win:N, as the trace says when its requests arrive");
+    diags.error({diags.add_source(base::option("inject"))},
+                "expected sat or win:N, as the trace says when its requests arrive");
   if (!diags.ok()) return std::nullopt;
   injection->timed = trace.timed;
   try {

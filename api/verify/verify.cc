@@ -15,6 +15,7 @@
 #include "api/given_kernels.h"
 #include "api/verify/compare_values.h"
 #include "api/verify/verify_programs.h"
+#include "base/option.h"
 #include "lower/expected_values.h"
 #include "targets/target.h"
 #include "targets/verifier.h"
@@ -23,7 +24,7 @@ namespace tilescope::api {
 namespace {
 
 // Of so many points that are computed one by one a program takes a minute or two on the CPU; more are refused.
-constexpr double kMaxPoints = 1 << 30;
+constexpr double kMaxIterations = 1 << 30;
 
 // Elements of all tensors, each of which takes some 70 B in every form that is compared.
 constexpr double kMaxElements = 1 << 28;
@@ -138,17 +139,17 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
     row.kind = g.kind;
     row.errors = g.errors;
     if (!g.program) continue;
-    if (const double points = verifier.slow_points(*g.program); points > kMaxPoints) {
+    if (const double iterations = verifier.slow_points(*g.program); iterations > kMaxIterations) {
       row.errors.push_back(
-          fmt::format("{}: {:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small", g.place,
-                      points, kMaxPoints));
+          fmt::format("{}: {:.3g} iterations are too many for the CPU, which takes {:.3g}; see {} small", g.place,
+                      iterations, kMaxIterations, base::option("scale")));
       continue;
     }
     if (const double elements = elements_of(*g.program); elements > kMaxElements) {
       row.errors.push_back(
           fmt::format("{}: tensors of {:.3g} elements are too many for the CPU's memory, which takes {:.3g}; see "
-                      "--scale small",
-                      g.place, elements, kMaxElements));
+                      "{} small",
+                      g.place, elements, kMaxElements, base::option("scale")));
       continue;
     }
     base::Diagnostics lowering;

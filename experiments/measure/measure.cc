@@ -12,6 +12,7 @@
 #include "api/common/parallel.h"
 #include "api/given.h"
 #include "base/dtype.h"
+#include "base/option.h"
 #include "experiments/measure/detail/baselines.h"
 #include "experiments/measure/plan.h"
 #include "experiments/measure/rows.h"
@@ -165,8 +166,9 @@ std::optional<Baseline> baseline_of(std::string_view name, base::Diagnostics& di
   for (const auto& [baseline, known] : kBaselines)
     if (known == name) return baseline;
   const std::vector<std::string_view> names = baseline_names();
-  diags.error({diags.add_source("--baseline")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
-                                                            name, base::did_you_mean(name, names)));
+  diags.error(
+      {diags.add_source(base::option("baseline"))},
+      fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), name, base::did_you_mean(name, names)));
   return std::nullopt;
 }
 

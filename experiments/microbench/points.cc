@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/option.h"
 #include "base/parse_number.h"
 #include "experiments/microbench/simulate.h"
 
@@ -29,7 +30,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 std::optional<Wanted> wanted_of(std::string_view text, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto error = [&](const std::string& what) {
-    diags.error({diags.add_source("--microbench")}, what);
+    diags.error({diags.add_source(base::option("microbench"))}, what);
     return std::nullopt;
   };
   const std::string_view name = text.substr(0, text.find(':'));

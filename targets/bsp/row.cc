@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "arch/derive.h"
+#include "base/option.h"
 #include "construct/bsp/construct.h"
 #include "construct/restrictions.h"
 #include "lower/bsp/lower.h"
@@ -25,7 +28,7 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
                            std::size_t keep, const construct::Restrictions& given) {
   ConstructedStage out;
   if (how.search != Search::kRoller && how.search != Search::kPartition) {
-    out.why = "of chips of this class only --search roller and partition find programs";
+    out.why = fmt::format("of chips of this class only {} roller and partition find programs", base::option("search"));
     return out;
   }
   base::Diagnostics diags;

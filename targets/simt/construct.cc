@@ -9,6 +9,7 @@
 
 #include "arch/derive.h"
 #include "base/check.h"
+#include "base/option.h"
 #include "construct/roller_osdi22.h"
 #include "construct/search_space.h"
 #include "construct/welder_open.h"
@@ -95,10 +96,10 @@ construct::Trace search_in(const construct::SearchSpace& space, const SearchOpti
   base::check(how.search == Search::kExhaustive, "construction is no search");
   const construct::AlignedPrograms programs = construct::aligned_programs(space, how.budget);
   if (programs.count > how.budget)
-    diags.error({}, fmt::format("an exhaustive search has {} aligned programs to try, and --budget allows {}: allow "
-                                "more, or choose another "
-                                "--search",
-                                programs.count, how.budget));
+    diags.error(
+        {}, fmt::format("an exhaustive search has {} aligned programs to try, and {} allows {}: allow more, or choose "
+                        "another {}",
+                        programs.count, base::option("budget"), how.budget, base::option("search")));
   return construct::exhaustive_search(programs.programs, space.chip(), cost_model);
 }
 
@@ -121,7 +122,7 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     found = how.pareto ? construct::roller(stage, a, ranked_by(machine, known), keep, restrictions)
                        : construct::roller(stage, a, keep, restrictions, how.pools, &out.statistics.emplace());
   } else if (how.search == Search::kPartition) {
-    out.why = "--search partition is for chips whose cores exchange";
+    out.why = base::option("search") + " partition is for chips whose cores exchange";
   } else {
     base::Diagnostics diags;
     model::CachedCosts known(machine);
