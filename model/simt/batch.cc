@@ -20,27 +20,7 @@ bool same_core(const Machine& a, const Machine& b) {
     return x.name == y.name && x.dtype == y.dtype && x.accumulate == y.accumulate;
   };
   if (!std::ranges::equal(a.arch->compute, b.arch->compute, same_name)) return false;
-  Rates changed = a;
-  changed.clock_hz = b.clock_hz;
-  changed.cores = b.cores;
-  changed.core_cache_bytes = b.core_cache_bytes;
-  changed.core_cache_latency_cycles = b.core_cache_latency_cycles;
-  changed.device_caches = b.device_caches;
-  changed.cache_partitions = b.cache_partitions;
-  changed.dram_bytes_per_us = b.dram_bytes_per_us;
-  changed.dram_latency_cycles = b.dram_latency_cycles;
-  changed.dram_rows = b.dram_rows;
-  changed.bounds = b.bounds;
-  changed.dram_read_ratio = b.dram_read_ratio;
-  changed.dram_write_ratio = b.dram_write_ratio;
-  changed.dram_copy_ratio = b.dram_copy_ratio;
-  changed.launch_us = b.launch_us;
-  changed.block_interval_us = b.block_interval_us;
-  changed.block_launch_cycles = b.block_launch_cycles;
-  changed.warp_launch_cycles = b.warp_launch_cycles;
-  changed.terms = b.terms;
-  changed.levels = b.levels;
-  return changed == static_cast<const Rates&>(b);
+  return static_cast<const CoreRates&>(a) == static_cast<const CoreRates&>(b);
 }
 
 // Whether as many blocks a core move the same between the levels of either: all that traffic_of() reads of rates, as
@@ -166,7 +146,7 @@ class Batch::Costs {
   std::size_t waves_of(std::size_t i) {
     const Machine& m = all_[i];
     const std::int64_t blocks_per_core = of_[i].costs.occupancy.blocks_per_core;
-    const bool dispatched = m.block_interval_us > 0;
+    const bool dispatched = m.block_interval_us.has_value();
     const auto known = std::find_if(waves_.begin(), waves_.end(), [&](const SharedWaves& w) {
       return w.blocks_per_core == blocks_per_core && w.cores == m.cores && w.partitions == m.partitions &&
              w.dispatched == dispatched;

@@ -76,17 +76,17 @@ class Worker {
   // Cycles of the core's path to memory for one access instruction of one warp.
   double memory_cycles(const MemoryAccess& access) const {
     const double lanes = access.lanes / m_.access_lanes;
-    if (m_.core_cache_bytes_per_cycle <= 0) return lanes;
-    const double tags = m_.core_cache_tags > 0 ? static_cast<double>(access.lines) / m_.core_cache_tags : 0.0;
+    if (!m_.core_cache_bytes_per_cycle) return lanes;
+    const double tags = m_.core_cache_tags ? static_cast<double>(access.lines) / *m_.core_cache_tags : 0.0;
     return std::max({lanes, core_cache_data_cycles(access), tags});
   }
 
   // Cycles in which the core's cache gives one access its data.
   double core_cache_data_cycles(const MemoryAccess& access) const {
     if (!m_.core_cache_shared)
-      return static_cast<double>(access.sectors * m_.sector_bytes) / m_.core_cache_bytes_per_cycle;
+      return static_cast<double>(access.sectors * m_.sector_bytes) / *m_.core_cache_bytes_per_cycle;
     return std::max(static_cast<double>(access.banks.passes) / m_.core_cache_ratio,
-                    static_cast<double>(access.banks.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
+                    static_cast<double>(access.banks.words * m_.bank_width_bytes) / *m_.core_cache_bytes_per_cycle);
   }
 
   // What reaches the core for an operand in one step, over its link.
@@ -95,12 +95,12 @@ class Worker {
   }
 
   void add_arrivals(CoreBusy& phase, std::size_t i) const {
-    if (m_.link_bytes_per_cycle > 0) phase.link_cycles += arriving_bytes(i) / m_.link_bytes_per_cycle;
+    if (m_.link_bytes_per_cycle) phase.link_cycles += arriving_bytes(i) / *m_.link_bytes_per_cycle;
   }
 
   // Cycles of its cache's port for that, whole lines at a time.
   double fill_cycles(std::size_t i) const {
-    return m_.core_cache_bytes_per_cycle > 0 ? arriving_bytes(i) / m_.core_cache_bytes_per_cycle : 0;
+    return m_.core_cache_bytes_per_cycle ? arriving_bytes(i) / *m_.core_cache_bytes_per_cycle : 0;
   }
 
   void add_copied(const InputCounts& input, std::size_t i) {
@@ -201,7 +201,7 @@ class Worker {
     const double accesses = spill_accesses(occupancy);
     work_.compute.issue_cycles += issue_cycles(accesses);
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
-    double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
+    double width = m_.core_cache_bytes_per_cycle.value_or(warp_bytes);
     if (m_.core_cache_shared)  // the scratchpad's banks are its own
       width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio / m_.scratchpad_pass_cycles;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;

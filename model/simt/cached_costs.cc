@@ -30,7 +30,7 @@ CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const G
 double cycles_of_access(const CachedAccess& access, const Machine& m) {
   const auto bytes = static_cast<double>(access.use.words * m.bank_width_bytes);
   return std::max({static_cast<double>(access.served_passes) * m.scratchpad_pass_cycles,
-                   m.scratchpad_port_bytes > 0 ? std::ceil(bytes / m.scratchpad_port_bytes) : 0.0,
+                   m.scratchpad_port_bytes ? std::ceil(bytes / *m.scratchpad_port_bytes) : 0.0,
                    std::ceil(access.lanes / m.scratchpad_lanes)});
 }
 

@@ -62,7 +62,7 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
 
 double device_cache_time_us(const DeviceTraffic& t, const Machine& m, std::size_t cache) {
   const double ports_us = t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
-  return cache == 0 && m.bounds.of_cache ? std::max(ports_us, least_cache_time_us(t, m)) : ports_us;
+  return cache == 0 && m.bounds.of_cache() ? std::max(ports_us, least_cache_time_us(t, m)) : ports_us;
 }
 
 double dram_time_us(const DeviceTraffic& t, const Machine& m) {
@@ -71,7 +71,7 @@ double dram_time_us(const DeviceTraffic& t, const Machine& m) {
   double us =
       (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) / m.dram_bytes_per_us;
   us = std::max(us, least_command_time_us(t, m));
-  if (m.bounds.translations_per_us > 0) us = std::max(us, least_translation_time_us(t, m));
+  if (m.bounds.translations_per_us) us = std::max(us, least_translation_time_us(t, m));
   return us;
 }
 

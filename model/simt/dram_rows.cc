@@ -98,16 +98,15 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
 double least_command_time_us(const DeviceTraffic& t, const Machine& m) {
   const DramRows& rows = m.dram_rows;
   // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
-  const double activates = rows.activates_per_us == 0
+  const double activates = !rows.activates_per_us
                                ? 0
                                : t.dram.read * t.activates_per_byte.read +
                                      (t.dram.written + t.fetched_for_stores) * t.activates_per_byte.written;
   const double bursts = t.dram_bytes() / static_cast<double>(m.burst_bytes);
   double us = 0;
-  if (activates > 0) us = activates / rows.activates_per_us;
-  if (rows.bursts_per_us > 0) us = std::max(us, bursts / rows.bursts_per_us);
-  if (rows.commands_per_us > 0)
-    us = std::max(us, (bursts + activates * rows.commands_of_activate) / rows.commands_per_us);
+  if (activates > 0) us = activates / *rows.activates_per_us;
+  if (rows.bursts_per_us) us = std::max(us, bursts / *rows.bursts_per_us);
+  if (rows.commands_per_us) us = std::max(us, (bursts + activates * rows.commands_of_activate) / *rows.commands_per_us);
   if (rows.between_refreshes < 1) us = std::max(us, t.dram_bytes() / m.dram_bytes_per_us / rows.between_refreshes);
   return us;
 }

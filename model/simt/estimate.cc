@@ -35,15 +35,14 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   const double cores = sum(stages, [](const StageCosts& c) { return c.traffic->cores.bytes(); });
   const double dram = sum(stages, [](const StageCosts& c) { return c.traffic->dram_bytes(); });
   s.core_sectors = cores / sector;
-  // Outermost first, as terms are innermost first.
   LevelUse* level = s.levels.begin();
-  set(*level++, dram, dram, sector, s.terms[kCoreTerms + m.device_caches.size()].time_us);
+  set(*level++, dram, dram, sector, s.terms[m.resources.dram].time_us);
   for (std::size_t c = m.device_caches.size(); c-- > 0;) {
     const double bytes = sum(stages, [c](const StageCosts& of) { return of.traffic->caches[c].bytes(); });
     set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
-        s.terms[kCoreTerms + c].time_us);
+        s.terms[m.resources.device_caches[c]].time_us);
   }
-  if (m.has_core_cache) set(*level++, cores, useful, sector, s.terms[kCoreTerms - 1].time_us);
+  if (m.has_core_cache) set(*level++, cores, useful, sector, s.terms[m.resources.core_cache].time_us);
   const auto of_all = [&](double BlockWork::Passes::* amount) {
     return sum(stages, [&](const StageCosts& c) {
       return (c.work->step_passes.*amount * c.steps() + c.work->store_passes.*amount * c.repeats()) * blocks;
@@ -53,7 +52,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   level->transactions = of_all(&BlockWork::Passes::passes);
   if (const double least = of_all(&BlockWork::Passes::min_passes); least > 0)
     level->conflict_ratio = level->transactions / least;
-  level->time_us = s.terms[kCoreTerms - 2].time_us;
+  level->time_us = s.terms[m.resources.scratchpad].time_us;
 }
 
 // `storages`, `stages`: where what the stages cost lies.

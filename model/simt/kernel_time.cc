@@ -45,8 +45,8 @@ std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
   DeviceTraffic t;
   t.dram = t.distinct = {partial * (1 - kept), written};
   c.dram_us = std::max(c.dram_us, least_command_time_us(t, m));
-  if (m.bounds.translations_per_us > 0) c.dram_us = std::max(c.dram_us, least_translation_time_us(t, m));
-  if (m.bounds.of_cache) {
+  if (m.bounds.translations_per_us) c.dram_us = std::max(c.dram_us, least_translation_time_us(t, m));
+  if (m.bounds.of_cache()) {
     // Neighbouring threads read and write neighbouring elements.
     t.caches[0] = t.cores = {partial, written};
     t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
@@ -56,6 +56,13 @@ std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
   c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
   return c;
+}
+
+// A kernel that keeps no resource busy.
+Part idle_part(const Machine& m) {
+  Part part{.launch_us = m.launch_us};
+  part.busy_us.assign(m.resource_count(), 0);
+  return part;
 }
 
 // Of all stages of a kernel: the blocks and registers that they leave each other.
@@ -176,16 +183,18 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
   CoreBusy alone;
   for (const StageCosts& c : stages)
     alone = alone + max_blocks * (c.steps() * (c.work->load + c.work->compute) + c.repeats() * c.work->store);
-  first_.launch_us = m.launch_us;
-  for (const double cycles : {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles,
-                              std::max(alone.core_cache_cycles, alone.link_cycles)})
-    first_.busy_us.push_back(cycles * us_per_cycle);
+  const Resources& r = m.resources;
+  first_ = idle_part(m);
+  first_.busy_us[r.issue] = alone.issue_cycles * us_per_cycle;
+  first_.busy_us[r.arithmetic] = alone.arithmetic_cycles(m) * us_per_cycle;
+  first_.busy_us[r.scratchpad] = alone.scratchpad_cycles * us_per_cycle;
+  first_.busy_us[r.core_cache] = std::max(alone.core_cache_cycles, alone.link_cycles) * us_per_cycle;
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
-    first_.busy_us.push_back(
-        sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); }));
-  first_.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(*c.traffic, m); }));
+    first_.busy_us[r.device_caches[c]] =
+        sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); });
+  first_.busy_us[r.dram] = sum(stages, [&](const StageCosts& c) { return dram_time_us(*c.traffic, m); });
   // The first block waits for none. The last one begins once all are handed out.
-  if (m.block_interval_us > 0) first_.busy_us.push_back(static_cast<double>(blocks_ - 1) * m.block_interval_us);
+  if (r.dispatch) first_.busy_us[*r.dispatch] = static_cast<double>(blocks_ - 1) * *m.block_interval_us;
 }
 
 namespace {
@@ -245,7 +254,7 @@ KernelWaves KernelTime::waves() const {
     before = per_core;
   }
   // A block with the chip to itself.
-  if (m_.block_interval_us > 0) out.list.push_back({1, 1 / static_cast<double>(m_.cores), true, true});
+  if (m_.block_interval_us) out.list.push_back({1, 1 / static_cast<double>(m_.cores), true, true});
   return out;
 }
 
@@ -272,8 +281,8 @@ double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& round
   for (const Waves& w : waves.residencies) least = std::min(least, cycles_of(w, cycles));
   const double us_per_cycle = 1e6 / m_.clock_hz;
   // The last block takes no less than it would with the chip to itself.
-  if (m_.block_interval_us > 0)
-    return std::max(least * us_per_cycle, first_.busy_us.back() + cycles.back() * us_per_cycle);
+  if (m_.resources.dispatch)
+    return std::max(least * us_per_cycle, first_.busy_us[*m_.resources.dispatch] + cycles.back() * us_per_cycle);
   return least * us_per_cycle;
 }
 
@@ -302,11 +311,13 @@ Part KernelTime::first(double elapsed_us) const {
 
 std::optional<Part> KernelTime::second() const {
   if (!combining_ || combining_->latency_us <= 0) return std::nullopt;
-  Part second{.elapsed_us = combining_->latency_us, .launch_us = m_.launch_us};
-  second.busy_us.assign(kCoreTerms, 0);
-  for (std::size_t c = 0; c < m_.device_caches.size(); ++c) second.busy_us.push_back(combining_->cache_us[c]);
-  second.busy_us.push_back(combining_->dram_us);
-  if (m_.block_interval_us > 0) second.busy_us.push_back((combining_->blocks - 1) * m_.block_interval_us);
+  const Resources& r = m_.resources;
+  Part second = idle_part(m_);
+  second.elapsed_us = combining_->latency_us;
+  for (std::size_t c = 0; c < m_.device_caches.size(); ++c)
+    second.busy_us[r.device_caches[c]] = combining_->cache_us[c];
+  second.busy_us[r.dram] = combining_->dram_us;
+  if (r.dispatch) second.busy_us[*r.dispatch] = (combining_->blocks - 1) * *m_.block_interval_us;
   return second;
 }
 

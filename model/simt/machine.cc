@@ -21,7 +21,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.launch_us = a.launch_overhead.v;
-  m.block_interval_us = a.block_interval.value_or(base::Microseconds{0}).v;
+  if (a.block_interval && a.block_interval->v > 0) m.block_interval_us = a.block_interval->v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   m.warp_launch_cycles = cycles_or_zero(a.core.warp_launch);
 }
@@ -74,7 +74,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     const double width = arch::bytes_per_core_cycle(a, *l1);
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
-    m.core_cache_tags = static_cast<double>(l1->tag_lookups.value_or(0));
+    if (l1->tag_lookups) m.core_cache_tags = static_cast<double>(*l1->tag_lookups);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
     m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
   }
@@ -109,15 +109,19 @@ const Arithmetic& arithmetic_of(const Machine& m, const arch::ComputeSpec& unit)
 // Without a cache, the core's path to memory is that of its addresses.
 void name_terms(const arch::ArchSpec& a, Machine& m) {
   const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
-  const auto add_term = [&](std::string_view name, bool overlaps = true) { m.terms.push_back({name, overlaps, 0}); };
+  const auto add_term = [&](std::string_view name, bool overlaps = true) {
+    m.terms.push_back({name, overlaps, 0});
+    return m.terms.size() - 1;
+  };
   const auto add_level = [&](const arch::LevelSpec& level) { m.levels.push_back({.name = level.name}); };
-  add_term("issue");
-  add_term("arithmetic");
-  add_term(hierarchy.scratchpad->name);
-  add_term(m.has_core_cache ? hierarchy.core_cache->name : std::string_view("addresses"));
-  for (const arch::CacheLevel* cache : hierarchy.device_caches) add_term(cache->name);
-  add_term(hierarchy.dram->name);
-  if (m.block_interval_us > 0) add_term("dispatch");
+  Resources& r = m.resources;
+  r.issue = add_term("issue");
+  r.arithmetic = add_term("arithmetic");
+  r.scratchpad = add_term(hierarchy.scratchpad->name);
+  r.core_cache = add_term(m.has_core_cache ? hierarchy.core_cache->name : std::string_view("addresses"));
+  for (const arch::CacheLevel* cache : hierarchy.device_caches) r.device_caches.push_back(add_term(cache->name));
+  r.dram = add_term(hierarchy.dram->name);
+  if (m.block_interval_us) r.dispatch = add_term("dispatch");
   add_term("latency", false);
   add_term("launch", false);
   add_level(*hierarchy.dram);
@@ -149,7 +153,7 @@ void read_granules(const arch::ArchSpec& a, Geometry& g) {
     g.has_device_caches = true;
     g.device_line_bytes = first.line.n;
     g.partial_write = first.partial_write;
-    g.bounds_requests = memory_bounds_of(a).of_cache;
+    g.bounds_requests = memory_bounds_of(a).of_cache();
   }
   if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr) {
     g.has_core_cache = true;

@@ -44,14 +44,15 @@ struct DramRows {
   double granule_bytes = 0;              // the least that is moved
   double channels = 1, banks = 1;        // of the chip, of a channel
   // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc, and what
-  // the command bus passes, between refreshes. 0: rows cost nothing, where the file says no `row`, or no banks.
-  double activates_per_us = 0;
-  // Of all channels together, what column commands let through: one a clock on each bus that pseudo-channels share. 0:
-  // no less than the data bus does.
-  double bursts_per_us = 0;
+  // the command bus passes, between refreshes. Rows cost nothing where the file says no `row`, or no banks.
+  std::optional<double> activates_per_us;
+  // Of all channels together: one column command a clock on each bus that pseudo-channels share, where that is less
+  // than the data bus passes.
+  std::optional<double> bursts_per_us;
   // Of all command buses that pseudo-channels share for rows and columns, and what of that an activate and its
-  // precharge take. 0: none are shared.
-  double commands_per_us = 0, commands_of_activate = 0;
+  // precharge take.
+  std::optional<double> commands_per_us;
+  double commands_of_activate = 0;
   // Share of the time in which a channel's data bus works: not while its only rank is refreshed, and its rows are
   // closed before and opened behind that.
   double between_refreshes = 1;
@@ -69,21 +70,24 @@ struct Arithmetic {
   bool operator==(const Arithmetic&) const = default;
 };
 
-// What bounds the levels of device scope beside the width of their ports (model/simt/detail/memory_bounds.h). A rate or
-// number of 0: no bound.
+// What bounds the levels of device scope besides the width of their ports (model/simt/detail/memory_bounds.h). What the
+// chip's file does not say bounds nothing.
 struct MemoryBounds {
-  bool of_cache = false;                                // whether anything bounds the cache that cores reach first
-  double line_bytes = 0;                                // of that cache
-  double requests_under_way = 0, misses_under_way = 0;  // of all its slices
-  double way_us = 0, request_bytes = 0;  // that a request is on its way; of the port's time beside its data
-  double slice_bytes_per_us = 0;         // of a slice's port
-  double crossing_bytes_per_us = 0;      // that its partitions take from each other, all
-  double cluster_bytes_per_us = 0;       // of all ports that cores share, one way
+  double line_bytes = 0;                           // of the cache that cores reach first
+  std::optional<double> max_requests, max_misses;  // in flight in all its slices
+  double way_us = 0, request_bytes = 0;            // that a request is on its way; of the port's time besides its data
+  double slice_bytes_per_us = 0;                   // of a slice's port
+  std::optional<double> crossing_bytes_per_us;     // that its partitions take from each other, all
+  std::optional<double> cluster_bytes_per_us;      // of all ports that cores share, one way
   double clusters = 1;
   std::int64_t cluster_cores = 1;
-  double asking_bytes = 0;  // of such a port, for a request without data: a beat of the core's own
-  double translations_per_us = 0, page_bytes = 0, reach_bytes = 0;  // fetched; of a page, of all at hand
+  double asking_bytes = 0;                    // of such a port, for a request without data: a beat of the core's own
+  std::optional<double> translations_per_us;  // fetched
+  double page_bytes = 0, reach_bytes = 0;     // of a page, of all translations at hand
   bool translates_writes = false;
+
+  // Whether anything bounds the cache that cores reach first.
+  bool of_cache() const { return max_requests || max_misses || crossing_bytes_per_us || cluster_bytes_per_us; }
 
   bool operator==(const MemoryBounds&) const = default;
 };
@@ -123,10 +127,10 @@ struct Geometry {
   bool operator==(const Geometry&) const = default;
 };
 
-// What its rates, latencies and capacities are: what counts take.
-struct Rates {
-  double clock_hz = 0;
-  std::int64_t cores = 0, partitions = 1;
+// The rates, latencies and capacities of a core that decide how long a block keeps each of its resources busy, in
+// cycles.
+struct CoreRates {
+  std::int64_t partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0;
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
   std::size_t pipes = 0;
@@ -140,12 +144,36 @@ struct Rates {
 
   std::int64_t scratchpad_bytes = 0, scratchpad_reserved_bytes = 0;  // of a core; of every resident block
   double scratchpad_ratio = 1, scratchpad_pass_cycles = 1;
-  double scratchpad_port_bytes = 0, scratchpad_lanes = 1;  // that pass it in a cycle; 0: what a pass has
+  std::optional<double> scratchpad_port_bytes;  // that pass it in a cycle; what a pass has where the chip does not say
+  double scratchpad_lanes = 1;                  // that pass it in a cycle
   double scratchpad_latency_cycles = 0;
 
-  double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
-  double core_cache_ratio = 1;      // of passes through its banks; the bandwidth has it already
-  double link_bytes_per_cycle = 0;  // of one core; 0: any number
+  std::optional<double> core_cache_bytes_per_cycle;  // none without such a cache
+  std::optional<double> core_cache_tags;             // looked up in a cycle
+  double core_cache_ratio = 1;                       // of passes through its banks; the bandwidth has it already
+  std::optional<double> link_bytes_per_cycle;        // of the core's own link to the device
+
+  PipeUse special;  // exp, sqrt, divisions; they are as fast as other arithmetic where the chip has none
+  std::vector<Arithmetic> arithmetic;  // of the entries of `compute`, in their order
+
+  bool operator==(const CoreRates&) const = default;
+};
+
+// The resources that work at the same time: where each one's time stands among the terms of an estimate.
+struct Resources {
+  std::size_t issue = 0, arithmetic = 0, scratchpad = 0;
+  std::size_t core_cache = 0;  // the core's path to memory, also without a cache
+  base::FixedVector<std::size_t, arch::kMaxDeviceCaches> device_caches;
+  std::size_t dram = 0;
+  std::optional<std::size_t> dispatch;  // of blocks, where that takes time
+
+  bool operator==(const Resources&) const = default;
+};
+
+// How many cores there are, their clock, what is beyond them, and when blocks start.
+struct DeviceRates {
+  double clock_hz = 0;
+  std::int64_t cores = 0;
   double core_cache_bytes = 0, core_cache_latency_cycles = 0;
 
   // From the one that cores reach first (L2) to the one next to DRAM; none on a chip whose cores reach DRAM at once.
@@ -158,25 +186,28 @@ struct Rates {
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
 
   double launch_us = 0;
-  double block_interval_us = 0;  // from one block's start to the next one's, on any core; 0: all at once
+  std::optional<double> block_interval_us;  // from one block's start to the next one's, on any core; else all at once
   // From a block's end to its successor's first instruction, and from the first one of a warp to that of the next.
   double block_launch_cycles = 0, warp_launch_cycles = 0;
-  PipeUse special;  // exp, sqrt, divisions; they are as fast as other arithmetic where the chip has none
-  std::vector<Arithmetic> arithmetic;  // of the entries of `compute`, in their order
+  Terms terms;          // what times are made of: those of `resources`, then latency and launch
+  Resources resources;  // where they stand among the terms
+  LevelUses levels;     // outermost first
 
-  Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch
-  LevelUses levels;  // outermost first
+  // Terms but for latency and launch.
+  std::size_t resource_count() const { return terms.size() - 2; }
 
+  bool operator==(const DeviceRates&) const = default;
+};
+
+// What counts take to become times.
+struct Rates : CoreRates, DeviceRates {
   bool operator==(const Rates&) const = default;
 };
 
-// Both. What counts a program takes a Geometry, so that it cannot see a rate.
+// All of them. What counts a program takes a Geometry, so that it cannot see a rate.
 struct Machine : Geometry, Rates {
   const arch::ArchSpec* arch = nullptr;  // outlives the machine
 };
-
-// Terms of a core's own resources, which stand before those of the device: issue, arithmetic, scratchpad, core cache.
-inline constexpr std::size_t kCoreTerms = 4;
 
 Machine make_machine(const arch::ArchSpec& a);
 Geometry make_geometry(const arch::ArchSpec& a);

@@ -15,7 +15,7 @@ double cycles(const std::optional<base::Cycles>& c) { return c ? static_cast<dou
 // A request holds its place for half of the idle way and for what the slice's port takes for it.
 void read_queue(const arch::ArchSpec& a, const arch::CacheLevel& cache, MemoryBounds& b) {
   if (!cache.queue) return;
-  b.requests_under_way = static_cast<double>(*cache.queue * cache.slices);
+  b.max_requests = static_cast<double>(*cache.queue * cache.slices);
   b.way_us = 1e6 * cycles(cache.latency) / 2 / static_cast<double>(a.clock.n);
   b.request_bytes = static_cast<double>(cache.request.n);
   b.slice_bytes_per_us = static_cast<double>(cache.width.n) * static_cast<double>(arch::clock_of(a, cache).n) * 1e-6;
@@ -31,7 +31,7 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
     const arch::CacheLevel& cache = *hierarchy.device_caches[0];
     b.line_bytes = static_cast<double>(cache.line.n);
     read_queue(a, cache, b);
-    b.misses_under_way = static_cast<double>(cache.mshrs.value_or(0) * cache.slices);
+    if (cache.mshrs.value_or(0) > 0) b.max_misses = static_cast<double>(*cache.mshrs * cache.slices);
     if (cache.remote_width)
       b.crossing_bytes_per_us = static_cast<double>((*cache.remote_width * cache.l2_partitions).n) *
                                 static_cast<double>(arch::clock_of(a, cache).n) * 1e-6;
@@ -43,8 +43,6 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
       b.asking_bytes = static_cast<double>(a.link->width.n);
     }
   }
-  b.of_cache =
-      b.requests_under_way > 0 || b.misses_under_way > 0 || b.crossing_bytes_per_us > 0 || b.cluster_bytes_per_us > 0;
   if (const auto& tlb = hierarchy.dram->tlb; tlb && tlb->walkers) {
     b.translations_per_us = static_cast<double>(*tlb->walkers) * core_mhz / static_cast<double>(tlb->miss.n);
     b.page_bytes = static_cast<double>(tlb->page.n);
@@ -59,11 +57,11 @@ double least_cache_time_us(const DeviceTraffic& t, const Machine& m) {
   const Moved& asked = t.caches[0];
   double us = 0;
   const double reads = asked.read * t.requests_per_byte.read, writes = asked.written * t.requests_per_byte.written;
-  if (b.requests_under_way > 0) {
+  if (b.max_requests) {
     const double port_us = (asked.bytes() + (reads + writes) * b.request_bytes) / b.slice_bytes_per_us;
-    us = std::max(us, ((reads + writes) * b.way_us + port_us) / b.requests_under_way);
+    us = std::max(us, ((reads + writes) * b.way_us + port_us) / *b.max_requests);
   }
-  if (b.misses_under_way > 0) {
+  if (b.max_misses) {
     // Each level's part of what is missed is under way for as much longer as that level is farther.
     double held = 0;  // misses times cycles
     const double first = m.device_caches[0].latency_cycles;
@@ -73,13 +71,13 @@ double least_cache_time_us(const DeviceTraffic& t, const Machine& m) {
       add(std::max(0.0, t.caches[c].read - beyond) * t.misses_per_byte, m.device_caches[c].latency_cycles);
     }
     add(t.dram.read * t.misses_per_byte + t.fetched_for_stores * t.requests_per_byte.written, m.dram_latency_cycles);
-    us = std::max(us, 1e6 * held / b.misses_under_way / m.clock_hz);
+    us = std::max(us, 1e6 * held / *b.max_misses / m.clock_hz);
   }
-  if (b.crossing_bytes_per_us > 0) us = std::max(us, t.crossing_bytes / b.crossing_bytes_per_us);
-  if (b.cluster_bytes_per_us > 0) {
+  if (b.crossing_bytes_per_us) us = std::max(us, t.crossing_bytes / *b.crossing_bytes_per_us);
+  if (b.cluster_bytes_per_us) {
     const double share = std::max(t.cluster_share, 1 / b.clusters);
     const double out = asked.written + reads * b.asking_bytes;
-    us = std::max(us, std::max(asked.read, out) * share * b.clusters / b.cluster_bytes_per_us);
+    us = std::max(us, std::max(asked.read, out) * share * b.clusters / *b.cluster_bytes_per_us);
   }
   return us;
 }
@@ -94,7 +92,7 @@ double least_translation_time_us(const DeviceTraffic& t, const Machine& m) {
     return pages_touched > b.reach_bytes ? moved : std::min(moved, distinct);
   };
   const double bytes = translated(t.dram.read, all.read) + translated(stored, all.written);
-  return bytes / b.page_bytes / b.translations_per_us;
+  return bytes / b.page_bytes / *b.translations_per_us;
 }
 
 double crossings_of_line(double readers, double partitions) {

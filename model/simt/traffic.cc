@@ -140,7 +140,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
   const Extents moment = moment_tile(c, wave);
   Moved activates, requests;
   double misses = 0;
-  if (m.bounds.cluster_bytes_per_us > 0) t.cluster_share = share_of_first_cluster(blocks, resident, m);
+  if (m.bounds.cluster_bytes_per_us) t.cluster_share = share_of_first_cluster(blocks, resident, m);
   t.operand.resize(inputs + 1);
   for (std::size_t i = 0; i <= inputs; ++i) {
     if (!c.flows[i].moves) continue;
@@ -170,7 +170,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     const auto add = [&](Moved& level, double bytes) { (output ? level.written : level.read) += bytes; };
     o.dram_bytes = behind(m.device_caches.size());
     add(t.cores, o.cache_bytes);
-    if (m.bounds.of_cache) {
+    if (m.bounds.of_cache()) {
       add(requests, o.cache_bytes / o.request_bytes);
       if (!output) misses += o.dram_bytes / o.request_bytes;
     }
@@ -184,7 +184,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     add(t.distinct, o.total_bytes);
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
-    if (m.dram_rows.activates_per_us > 0)
+    if (m.dram_rows.activates_per_us)
       add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;

@@ -52,7 +52,7 @@ TEST(BlockWork, SpillsWhatIsMultipliedInEveryIterationAndOthersOnceAStep) {
     occupancy.registers_per_thread = registers;
     occupancy.spilled_per_thread = spilled;
     const double cycles = work_of_block(p, m, arithmetic, occupancy, traffic).compute.core_cache_cycles;
-    return cycles * m.core_cache_bytes_per_cycle / (2 * 32 * 4);
+    return cycles * *m.core_cache_bytes_per_cycle / (2 * 32 * 4);
   };
   const auto moved = [&](std::int64_t registers) { return std::lround(words(registers, 10) - words(registers, 0)); };
   EXPECT_EQ(moved(64), 10 * 2 * 8) << "a kernel of others";
@@ -94,7 +94,7 @@ TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
     const Occupancy occupancy = occupancy_of(p, m);
     const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
     const BlockWork work = work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic);
-    const double arriving = traffic.operand[0].block_bytes / m.core_cache_bytes_per_cycle;
+    const double arriving = traffic.operand[0].block_bytes / *m.core_cache_bytes_per_cycle;
     const double cycles = work.load.core_cache_cycles - arriving, measured = std::stod(row.at("measured"));
     // Lines that are looked up cost more than a quarter of a cycle each at odd strides (docs/model.md).
     const bool in_banks = std::stoi(stride) % 16 == 0;

@@ -28,8 +28,14 @@ tile::StageProgram program(const char* op, const char* sizes,
 }
 
 // Two rows of one channel of eight, each with two lines of 128 B.
-constexpr DramRows kRows{
-    .row_bytes = 256, .line_bytes = 128, .granule_bytes = 32, .channels = 8, .banks = 4, .activates_per_us = 1};
+constexpr DramRows kRows{.row_bytes = 256,
+                         .line_bytes = 128,
+                         .granule_bytes = 32,
+                         .channels = 8,
+                         .banks = 4,
+                         .activates_per_us = 1,
+                         .bursts_per_us = {},
+                         .commands_per_us = {}};
 
 double activates(const tile::StageProgram& p, const tile::Extents& moment) {
   return activates_per_byte(p.space->inputs[0], moment, kRows);
@@ -59,8 +65,8 @@ TEST(DramRows, OfFewRunsStayOpen) {
 // An activate per rrd_s of 4 cycles at 877 MHz on 64 channels, which is longer than a quarter of faw: 449 GB/s of
 // sectors of 32 B.
 TEST(DramRows, BoundAV100) {
-  EXPECT_NEAR(machine("v100").dram_rows.activates_per_us, 64 * 877 / 4.0, 1e-6);
-  EXPECT_EQ(machine("k80").dram_rows.activates_per_us, 0) << "its file says nothing of rows";
+  EXPECT_NEAR(*machine("v100").dram_rows.activates_per_us, 64 * 877 / 4.0, 1e-6);
+  EXPECT_FALSE(machine("k80").dram_rows.activates_per_us) << "its file says nothing of rows";
   const auto narrow = program("O[i] +=! I[i,k]", "i=65536,k=1024", {{1, 32, 1}}, {1, 8});
   const auto wide = program("O[i] +=! I[i,k]", "i=65536,k=1024", {{1, 32, 1}}, {1, 16});
   const double read = 4.0 * 65536 * 1024;
@@ -82,7 +88,7 @@ TEST(DramRows, AreOpenedForWhatTheMappingKeepsTogether) {
 // Two pseudo-channels behind one bus, whose activates take two cycles and precharges one: six for each.
 TEST(DramRows, WaitForTheCommandBusThatPseudoChannelsShare) {
   const auto per_us = [](const std::vector<arch::Override>& changes) {
-    return make_machine(tests::chip("v100", changes)).dram_rows.activates_per_us;
+    return *make_machine(tests::chip("v100", changes)).dram_rows.activates_per_us;
   };
   EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}}), 64 * 877 / 4.0, 1e-6);
   EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}, {"memory.dram.activate_command", "2 cycles"}}),
@@ -123,7 +129,7 @@ TEST(DramCommands, CostNothingWhereTheDataBusIsSlower) {
   EXPECT_DOUBLE_EQ(Plain({}).us(kBytes), kBytes / Plain({}).m.dram_bytes_per_us);
   EXPECT_NEAR(Plain({}).us(kBytes), kData, 1e-9);
   EXPECT_EQ(Plain({}).m.dram_rows.between_refreshes, 1);
-  EXPECT_EQ(Plain({}).m.dram_rows.bursts_per_us, 0);
+  EXPECT_FALSE(Plain({}).m.dram_rows.bursts_per_us);
   EXPECT_NEAR(Plain(Changes{{"memory.dram.pseudo_channels", "2"}}).us(kBytes), kData, 1e-9)
       << "one column a clock of two pseudo-channels, each with a burst every other clock";
 }

@@ -167,10 +167,10 @@ TEST(Estimate, OfADtypeThatTheChipDoesNotMultiplyIsNone) {
 
 // A kernel's blocks are handed out one by one: the last one begins after all others, and takes what one block takes.
 TEST(Estimate, BlocksAreHandedOutAtARate) {
-  Machine at_once = machine("v100"), slow = at_once;
-  at_once.block_interval_us = 0;
-  at_once.terms = make_machine(tests::chip("a100")).terms;  // without one for it
-  slow.block_interval_us = 0.1;
+  arch::ArchSpec without = tests::chip("v100");
+  without.block_interval.reset();
+  const arch::ArchSpec with = tests::chip("v100", {{"block_interval", "0.1 us"}});
+  const Machine at_once = make_machine(without), slow = make_machine(with);
   const tile::StageProgram few = row_sums(1, 1, 1), many = row_sums(4000, 1, 1);
   const double alone_us = estimate_stage(few, at_once)->total_us;
   EXPECT_NEAR(estimate_stage(many, slow)->total_us, alone_us + 0.1 * 3999, 0.1);

@@ -49,7 +49,7 @@ Traffic traffic() {
 
 TEST(MemoryBounds, AreNoneWhereTheFileHasNone) {
   const V100 chip;
-  EXPECT_FALSE(chip.m.bounds.of_cache);
+  EXPECT_FALSE(chip.m.bounds.of_cache());
   EXPECT_DOUBLE_EQ(chip.l2_us(traffic()), 192e6 / chip.m.device_caches[0].bytes_per_us);
 }
 
@@ -72,7 +72,7 @@ TEST(MemoryBounds, WhatAnotherCacheHoldsIsUnderWayForLess) {
   t.misses_per_byte = 1 / m.bounds.line_bytes;
   const double lines = 64e6 / m.bounds.line_bytes, own = m.device_caches[0].latency_cycles;
   const double held = lines * (0.75 * (m.device_caches[1].latency_cycles - own) + 0.25 * (m.dram_latency_cycles - own));
-  EXPECT_NEAR(least_cache_time_us(t, m), held * 1e6 / m.clock_hz / m.bounds.misses_under_way, 1e-6);
+  EXPECT_NEAR(least_cache_time_us(t, m), held * 1e6 / m.clock_hz / *m.bounds.max_misses, 1e-6);
 }
 
 // 1.5 million lines; each request is held for half of the latency and what a line takes at the port.

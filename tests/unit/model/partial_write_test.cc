@@ -150,7 +150,7 @@ Machine with_free_dram(std::optional<arch::PartialWrite> partial_write, std::int
   m.write_granule_bytes = granule;
   m.device_caches[0].capacity_bytes = 1 << 20;
   m.dram_bytes_per_us = 1e18;
-  m.dram_rows.activates_per_us = 0;
+  m.dram_rows.activates_per_us.reset();
   return m;
 }
 
@@ -170,7 +170,7 @@ RC_GTEST_PROP(ReadForStores, IsNotWaitedForAsLoadsAre, ()) {
 // They take DRAM's time as any bytes do: `r` of loads, `s` for stores, `w` written.
 RC_GTEST_PROP(ReadForStores, TakesTimeOfDram, ()) {
   Machine m = machine("v100");
-  m.dram_rows.activates_per_us = 0;
+  m.dram_rows.activates_per_us.reset();
   const auto bytes = [] { return 1e3 * static_cast<double>(any_of_range(0, 1000)); };
   const double r = bytes(), s = bytes(), w = bytes();
   for (double Traffic::* of_stores : {&Traffic::fetched_for_stores, &Traffic::merged_for_stores}) {
