@@ -17,6 +17,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "construct/restrictions.h"
 
 namespace tilescope::api {
 
@@ -29,10 +30,10 @@ struct Workload {
   bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
-  std::string fuse = "all";    // none, inline or all: which stages may become one (construct/restrictions.h)
-  bool inputs_prearranged = false;  // inputs lie where the programs want them, on chips whose cores exchange
-  std::string dataflow;             // hold, fetch or rotate: how inputs come to such cores; any where empty
-  std::string tensor_location;  // cores or dram: where inputs and results are at home; what the chip has where empty
+  construct::Fuse fuse = construct::Fuse::kAll;
+  bool inputs_prearranged = false;         // inputs lie where the programs want them, on chips whose cores exchange
+  std::optional<tile::Dataflow> dataflow;  // the only one that inputs may have; any where absent
+  std::optional<construct::TensorLocation> tensor_location;  // in the DRAM, if the chip has one, where absent
 };
 
 struct CompiledProgram {

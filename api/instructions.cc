@@ -99,18 +99,16 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   construct::Restrictions out;
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
-  out.fuse = workload.fuse == "none"     ? construct::Fuse::kNone
-             : workload.fuse == "inline" ? construct::Fuse::kInline
-                                         : construct::Fuse::kAll;
+  out.fuse = workload.fuse;
   out.inputs_prearranged = workload.inputs_prearranged;
   out.dataflow = workload.dataflow;
   out.tensor_location = workload.tensor_location;
   if (const std::string why = targets::refused(a, targets::target_of(a).placement); !why.empty())
     for (const auto& [name, given] : {std::pair(base::option("inputs-prearranged"), out.inputs_prearranged),
-                                      std::pair(base::option("dataflow"), !out.dataflow.empty()),
-                                      std::pair(base::option("tensor-location"), !out.tensor_location.empty())})
+                                      std::pair(base::option("dataflow"), out.dataflow.has_value()),
+                                      std::pair(base::option("tensor-location"), out.tensor_location.has_value())})
       if (given) diags.error({diags.add_source(name)}, why);
-  if (diags.ok() && out.tensor_location == "dram" && arch::dram_of(a) == nullptr)
+  if (diags.ok() && out.tensor_location == construct::TensorLocation::kDram && arch::dram_of(a) == nullptr)
     diags.error({diags.add_source(base::option("tensor-location"))}, fmt::format("{} has no dram", a.name));
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source(base::option("mma"))};

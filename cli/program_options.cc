@@ -14,6 +14,31 @@
 namespace tilescope::cli {
 namespace {
 
+// The values of an option, by name.
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+const Choices<construct::Fuse> kFuse = {
+    {"none", construct::Fuse::kNone}, {"inline", construct::Fuse::kInline}, {"all", construct::Fuse::kAll}};
+const Choices<tile::Dataflow> kDataflow = {
+    {"stationary", tile::Dataflow::kStationary}, {"fetch", tile::Dataflow::kFetch}, {"shift", tile::Dataflow::kShift}};
+const Choices<construct::TensorLocation> kTensorLocation = {{"cores", construct::TensorLocation::kCores},
+                                                            {"dram", construct::TensorLocation::kDram}};
+
+template <class T>
+CLI::IsMember one_of(const Choices<T>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return CLI::IsMember(names);
+}
+
+template <class T>
+std::optional<T> chosen(const Choices<T>& choices, const std::string& given) {
+  for (const auto& [name, value] : choices)
+    if (name == given) return value;
+  return std::nullopt;
+}
+
 std::optional<api::NamedText> file_of(const std::string& name, base::DocumentLimits limits, base::Diagnostics& diags) {
   auto text = base::read_file(name, diags.add_source(name), diags, limits);
   if (!text) return std::nullopt;
@@ -50,19 +75,18 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
           "--fuse", fuse_,
           "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
           "them (inline), or also stages that share a kernel (all)")
-      ->check(CLI::IsMember({"none", "inline", "all"}))
+      ->check(one_of(kFuse))
       ->capture_default_str();
   command
-      .add_option("--dataflow", workload_.dataflow,
-                  "The only way in which inputs come to cores that exchange; any where absent")
-      ->check(CLI::IsMember({"stationary", "fetch", "shift"}));
+      .add_option("--dataflow", dataflow_, "The only way in which inputs come to cores that exchange; any where absent")
+      ->check(one_of(kDataflow));
   command.add_flag("--inputs-prearranged", workload_.inputs_prearranged,
                    "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
   command
-      .add_option("--tensor-location", workload_.tensor_location,
+      .add_option("--tensor-location", tensor_location_,
                   "Where inputs and results of cores that exchange are at home; in the DRAM, where there is one, where "
                   "absent")
-      ->check(CLI::IsMember({"cores", "dram"}));
+      ->check(one_of(kTensorLocation));
 }
 
 void WorkloadOptions::require() const {
@@ -73,7 +97,9 @@ api::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   api::Workload out = workload_;
   out.dtype = dtype_option(dtype_, diags);
   out.direct_stores = stores_ == "direct";
-  out.fuse = fuse_;
+  out.fuse = *chosen(kFuse, fuse_);
+  out.dataflow = chosen(kDataflow, dataflow_);
+  out.tensor_location = chosen(kTensorLocation, tensor_location_);
   return out;
 }
 

@@ -29,7 +29,7 @@ class WorkloadOptions {
 
  private:
   api::Workload workload_;
-  std::string stores_ = "any", fuse_ = "all";
+  std::string stores_ = "any", fuse_ = "all", dataflow_, tensor_location_;
   std::string dtype_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;

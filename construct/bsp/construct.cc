@@ -281,12 +281,12 @@ class Search {
     const tile::Operand& o = space_->inputs[input];
     const bool rotates = s.sharing(o) > 1;
     s.dataflow[input] = {Dataflow::kStationary, 1, 1, -1};
-    if (may("stationary") || (options_.dataflow == "shift" && !rotates)) choose(s, input + 1);
-    if (may("fetch") && (s.steps() > 1 || fetches_ || options_.dataflow == "fetch")) {
+    if (may(Dataflow::kStationary) || (options_.dataflow == Dataflow::kShift && !rotates)) choose(s, input + 1);
+    if (may(Dataflow::kFetch) && (s.steps() > 1 || fetches_ || options_.dataflow == Dataflow::kFetch)) {
       s.dataflow[input] = fetch();
       choose(s, input + 1);
     }
-    if (!rotates || !may("shift")) return;
+    if (!rotates || !may(Dataflow::kShift)) return;
     const std::int64_t sharing = s.sharing(o);
     for (std::size_t a = 0; a < s.grid.size(); ++a) {
       if (!o.uses(static_cast<int>(a)) || s.part(a) < 2) continue;
@@ -304,8 +304,8 @@ class Search {
 
   OperandDataflow fetch() const { return {Dataflow::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1}; }
 
-  bool may(std::string_view move) const {
-    return options_.dataflow.empty() ? !options_.partition || move != "fetch" : options_.dataflow == move;
+  bool may(Dataflow dataflow) const {
+    return options_.dataflow ? options_.dataflow == dataflow : !options_.partition || dataflow != Dataflow::kFetch;
   }
 
   // Rings of cores that share an operand's part, which leave each slice half an instruction at least, the longest
@@ -476,10 +476,10 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
   }
   std::vector<Evaluated> evaluated = Search(space, *instruction, a, options).run(keep);
   // Where a search ranks by a closed form what counted links judge at last, each way alone may find what is faster.
-  if (model::bsp::counts_links(a) && options.dataflow.empty() && !options.partition)
-    for (const char* move : {"stationary", "fetch", "shift"}) {
+  if (model::bsp::counts_links(a) && !options.dataflow && !options.partition)
+    for (const Dataflow dataflow : {Dataflow::kStationary, Dataflow::kFetch, Dataflow::kShift}) {
       Options alone = options;
-      alone.dataflow = move;
+      alone.dataflow = dataflow;
       for (Evaluated& j : Search(space, *instruction, a, alone).run(keep)) evaluated.push_back(std::move(j));
     }
   std::vector<BspStage> found = fastest(std::move(evaluated), keep);

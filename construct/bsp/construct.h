@@ -5,6 +5,7 @@
 // best of hold, fetch and rotate (T10, SOSP'24, section 4), evaluated by the model.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,7 @@ namespace tilescope::construct::bsp {
 struct Options {
   std::string mma = {};      // the only matrix instruction that may multiply, or none; any where empty
   bool prearranged = false;  // inputs lie where programs want them
-  std::string dataflow =
-      {};                  // the only move of inputs (tile/bsp/schedule.h); any where empty. What cannot rotate is held
+  std::optional<tile::Dataflow> dataflow = {};  // the only one of inputs; with kShift what cannot rotate is stationary
   bool partition = false;  // only the first stage of T10 (SOSP'24, section 4.3): inputs that are held or rotate, every
                            // grid that its published filters leave, every ring
   bool tensors_in_cores = false;  // what programs read and their results are at home there although the chip has a DRAM

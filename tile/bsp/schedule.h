@@ -35,11 +35,10 @@
 #include <optional>
 #include <string>
 
+#include "tile/bsp/dataflow.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
-
-enum class Dataflow : std::uint8_t { kStationary, kFetch, kShift };
 
 struct OperandDataflow {
   Dataflow how = Dataflow::kFetch;
