@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A program on its way to a GPU: lowered, emitted, and compiled by the chip's own compiler, with what that took.
+// The GPU code of a program: lowered, emitted, and compiled by the chip's own compiler, with its resource usage.
 
 #include <optional>
 #include <string>
@@ -22,12 +22,13 @@ struct ProgramCode {
   DeviceUsage usage;
 };
 
-// What stands at the head of a program's text: its stages' expressions, a line each.
+// The head comment of a program's emitted text: the expressions of its stages, one per line.
 std::string about(const tile::RProgram& p);
 
-// For the chip's target, which it has and the compiler knows. A kernel that spills at the registers which the program
-// states is compiled with more of them, as far as that helps. Nothing where the program cannot run on the chip or the
-// compiler refuses its text; errors then say so.
+// Lowers, emits and compiles the program for the chip's target, which must be set and known to the compiler. If a
+// kernel spills at the register limit that the program states, higher limits are tried and the code with the fewest
+// spilled bytes is kept. Returns nullopt, with errors in `diags`, if the program cannot run on the chip or the compiler
+// refuses its text.
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
                                    const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at);
 

@@ -26,35 +26,39 @@ namespace tilescope::api {
 struct Workload {
   std::optional<std::string> suite;
   std::string op, sizes, shapes;
-  std::optional<base::Dtype> dtype;  // of operators that say none; as the suite's file says, or f32, where absent
+  std::optional<base::Dtype> dtype;  // of operators that state none; as the suite's file says, or f32, where absent
   bool small = false;                // every operator scaled down (expr/scale.h)
-  std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
-  bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
+  std::string instruction;     // the only matrix instruction of the chip that programs may use, or none; any if empty
+  bool direct_stores = false;  // results go from registers to memory, not through the scratchpad
   construct::Fuse fuse = construct::Fuse::kAll;
-  bool inputs_prearranged = false;         // inputs lie where the programs want them, on chips whose cores exchange
-  std::optional<tile::Dataflow> dataflow;  // the only one that inputs may have; any where absent
-  std::optional<construct::TensorLocation> tensor_location;  // in the DRAM, if the chip has one, where absent
+  bool inputs_prearranged = false;         // class bsp: inputs are already laid out as the programs need them
+  std::optional<tile::Dataflow> dataflow;  // class bsp: of all inputs; any if absent
+  std::optional<construct::TensorLocation> tensor_location;  // class bsp: if absent, in the DRAM if the chip has one
 };
 
 struct CompiledProgram {
   Prediction prediction;
   std::size_t stages = 1;
-  // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
+  // Of the first stage, for people: its axes "m x n x k", its tiles over them, "128x64x8" and "8x4", and its layout,
+  // "A+4".
   std::string axes, block_tile, thread_tile, layout;
-  // Of several stages, for people: "S+M, O", those that share a kernel joined, and "S in smem, M in dram".
+  // Of several stages, for people: the kernels "S+M, O", where + joins stages that share a kernel, and the tensors
+  // between stages, "S in smem, M in dram".
   std::string kernels, edges;
   std::int64_t threads = 0;
-  bool on_tiles = false;             // that exchange: `thread_tile` is the grid of cores, `threads` a core's workers
-  base::Value document;              // what --program reads
-  std::optional<DeviceUsage> usage;  // what the chip's compiler made of it, where it was asked
-  std::string usage_error;           // why it made nothing of it
-  std::optional<std::int64_t> core_bytes;  // that it needs of a core's memory, of the front of time and memory
+  bool on_tiles = false;             // class bsp: `thread_tile` is the grid of cores, `threads` a core's workers
+  base::Value document;              // the program as --program reads it
+  std::optional<DeviceUsage> usage;  // its resources by the chip's compiler, if that was run
+  std::string usage_error;           // why the chip's compiler failed
+  // Bytes of a core's memory that the program needs; only with the Pareto front of time and memory.
+  std::optional<std::int64_t> core_bytes;
 };
 
-// What a construction did (construct/search_statistics.h).
+// Statistics of a construction (construct/search_statistics.h).
 struct SearchStats {
   std::size_t tiles = 0, evaluated = 0, pruned = 0, cache_misses = 0, cache_hits = 0;
-  // Of a single stage that has programs: by its roofline, and by what share of its time the first may be beaten.
+  // Of a single stage that has programs: the least time by its roofline, and the largest share of its time by which the
+  // first program may be beaten.
   std::optional<double> least_us, gap;
 };
 
@@ -63,39 +67,39 @@ struct CompiledOperator {
   std::string kind;
   base::Dtype dtype{};
   std::int64_t count = 1;                        // how often it occurs in its suite
-  double operations = 0;                         // arithmetic ones of one occurrence
+  double operations = 0;                         // arithmetic operations of one occurrence
   double construct_ms = 0;                       // CPU time of one thread: construction and ranking
-  std::vector<CompiledProgram> programs;         // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;    // of roller-osdi22: epsilon, programs found
+  std::vector<CompiledProgram> programs;         // best first; with roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;    // only of roller-osdi22: epsilon, programs found
   std::string error;                             // why there are no programs
-  std::optional<SearchStats> stats;              // of roller
-  std::optional<Configurations> configurations;  // of welder-open, of all stages as one group
+  std::optional<SearchStats> stats;              // only of roller
+  std::optional<Configurations> configurations;  // only of welder-open, of all stages as one group
 };
 
-// The one predicted to be fastest of the programs, of which there are some.
+// The program with the shortest predicted time. `op.programs` must not be empty.
 const CompiledProgram& best_of(const CompiledOperator& op);
 
-// What all constructions did; nothing where none says.
+// Sum of the statistics of all operators; nullopt if none has any.
 std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& operators);
 
-// What the operators take together, by their best programs.
+// Totals over the operators, each by its best program.
 Totals totals_of(const std::vector<CompiledOperator>& operators);
 
-// Every mistake of a workload, for who cannot compile it because of another mistake.
+// Reports every mistake of a workload, for callers that cannot compile it because of another mistake.
 void check(const Workload& workload, base::Diagnostics& diags);
 
 // Compiles every operator of the workload for the chip, `keep` programs each, on `jobs` threads; the result does not
-// depend on their number. Of an expression of several stages, program r is made of every stage's r-th best. Nothing
-// where the workload has a mistake.
+// depend on their number. Programs of several stages are those of construct (api/construct.h). Returns nullopt if the
+// workload has a mistake.
 std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags);
 
-// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}; with `stats`
-// also what construction cost, and the gap that it leaves.
+// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}; `stats` adds
+// what construction cost, and the gap that it leaves.
 base::Value to_document(const std::vector<CompiledOperator>& operators, bool stats = false);
 
-// Every program as a line of a batch (--batch): ID.RANK, in the group ID, with the operator's count.
+// Every program as a line of a batch (--batch), with the id ID.RANK, the group ID and the operator's count.
 std::string batch_of(const std::vector<CompiledOperator>& operators);
 
 }  // namespace tilescope::api

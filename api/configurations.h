@@ -12,7 +12,7 @@ namespace tilescope::api {
 
 // One configuration for people.
 struct ConfigurationRow {
-  std::string tile, steps;  // of the output; of all reduced axes
+  std::string tile, steps;  // block tile of the output; steps of all reduced axes
   double traffic_bytes = 0;
   std::int64_t smem_bytes = 0, blocks_per_core = 0, waves = 0, blocks = 0, threads = 0;
   double score = 0;

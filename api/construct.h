@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The best programs of an expression on a chip: the algorithm of the product, in one function of named steps.
+// Constructs the best programs of an expression on a chip. This is Tilescope's main algorithm, in one function of
+// named steps.
 
 #include <cstddef>
 #include <optional>
@@ -20,36 +21,38 @@
 
 namespace tilescope::api {
 
-// How programs are found. `restrictions` hold for the search roller; the others know the chip's limits alone.
+// How programs are found. `restrictions` apply to the search roller; the other searches know only the chip's limits.
 struct ConstructOptions {
   SearchOptions search;
   std::size_t keep = 1;
   construct::Restrictions restrictions = {};
 };
 
-// A program with the model's estimate of it.
+// A program with the model's estimate of its time.
 struct RankedProgram {
   tile::RProgram program;
   model::Estimate estimate;
 };
 
 struct Ranked {
-  std::vector<RankedProgram> programs;                    // best first; of roller-osdi22 in the order of discovery
+  std::vector<RankedProgram> programs;                    // best first; with roller-osdi22 in the order of discovery
   std::string error;                                      // why there are none
-  std::vector<std::pair<double, int>> rounds;             // of roller-osdi22: epsilon, programs found
-  std::optional<construct::SearchStatistics> statistics;  // of roller: of all stages, and of all rewritten expressions
+  std::vector<std::pair<double, int>> rounds;             // only of roller-osdi22: epsilon, programs found
+  std::optional<construct::SearchStatistics> statistics;  // only of roller: of all stages and rewritten expressions
   double construct_ms = 0;                                // CPU time of this thread
 };
 
-// The best programs of the expression that can be lowered for the chip, at most `keep`. Those of an expression of
-// several stages are made of each stage's r-th best, and of what is faster with stages inlined or fused, as the
-// restrictions allow. `pools`: what constructions of one thread for several chips share; may be null, and changes no
-// result. Any number of threads may call it.
+// Returns the best programs of the expression that can be lowered for the chip, at most `keep`. With several stages,
+// program r consists of each stage's r-th best; where the restrictions allow, programs with inlined or fused stages
+// compete with these by predicted time. With `search.pareto`, returns the Pareto front of time and core memory instead.
+// `pools` holds what constructions on one thread share over several chips; it may be null, and changes no result. Any
+// number of threads may call this function.
 Ranked construct(const expr::Expression& e, const arch::ArchSpec& chip, const ConstructOptions& options,
                  construct::CandidatePools* pools = nullptr);
 
-// The program with the shortest predicted time, the first of equal ones: of `own`, which were constructed for the chip,
-// and of `others` as far as the chip can run them. Nothing where there is none, after the reasons in `diags`.
+// Returns the program with the shortest predicted time on the chip, the first one among equals, of `own`, which were
+// constructed for the chip, and of those of `others` that the chip can run. Returns nullopt, with the reasons in
+// `diags`, if there is none.
 std::optional<RankedProgram> best_on(const arch::ArchSpec& chip, const targets::Estimator& estimate,
                                      const std::vector<RankedProgram>& own,
                                      const std::vector<const tile::RProgram*>& others, base::Diagnostics& diags);

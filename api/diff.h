@@ -17,8 +17,8 @@ struct ChipDifference {
   bool derived = false;
 };
 
-// All differences in the order of the left chip's document, then what only the right one has. Entries of a list that
-// have names are compared by them. Names, titles and provenance count like other values.
+// All differences, in the order of the left chip's document, then the values that only the right chip has. Entries of a
+// list are matched by their names if they have names. Names, titles and provenance count like other values.
 std::vector<ChipDifference> differences_of(const arch::ArchSpec& left, const arch::ArchSpec& right);
 
 // {"left": NAME, "right": NAME, "differences": [{"path", "left", "right", "derived"}]}.

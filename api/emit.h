@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope emit` and `compile --print kernel`: what a program tells the chip, as text.
+// `tilescope emit` and `compile --print kernel`: the kernels of a program as text.
 
 #include <optional>
 #include <string>
@@ -13,26 +13,26 @@
 
 namespace tilescope::api {
 
-// The kernels of a program document (CompiledProgram::document), as lower/print.h shows them. Nothing where the program
-// cannot run on the chip.
+// The kernels of a program document (CompiledProgram::document), printed by lower/print.h. Nullopt, with errors in
+// `diags`, if the program cannot run on the chip.
 std::optional<std::string> kernel_text(const base::Value& program, const arch::ArchSpec& a, base::Diagnostics& diags);
 
-// The same as a Kernel document (lower/kernel_document.h).
+// The same kernels as a Kernel document (lower/kernel_document.h).
 std::optional<base::Value> kernel_document(const base::Value& program, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 
-// CUDA C++ or HIP, and what launches it.
+// Kernels as CUDA C++ or HIP, and how to launch them.
 struct EmittedProgram {
-  std::string text;      // headed by what it computes and by how its kernels are launched
+  std::string text;      // its head says what it computes and how its kernels are launched
   base::Value document;  // the text, the arrays to allocate and the kernels in their order, as docs/json.md says
 };
 
-// The kernels of a program file in a dialect, cuda or hip. Nothing where it is neither, or the program cannot run on
-// the chip or be said in it.
+// Emits the kernels of a program file in a dialect, cuda or hip. Returns nullopt, with errors in `diags`, if the
+// dialect is neither, the program cannot run on the chip, or the dialect cannot express it.
 std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 
-// The kernels of a Kernel document likewise.
+// Likewise for the kernels of a Kernel document.
 std::optional<EmittedProgram> emit_kernels(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 

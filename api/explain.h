@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope explain`: what binds operators on a chip, and how their times answer to every number of the chip.
+// `tilescope explain`: what bounds operators on a chip, and how their times depend on every number of the chip.
 
 #include <functional>
 #include <optional>
@@ -18,10 +18,10 @@
 
 namespace tilescope::api {
 
-// The chip with one more override, or nothing after errors.
+// Loads the chip with one more override; nullopt after errors.
 using LoadChanged = std::function<std::optional<arch::ArchSpec>(const arch::Override&, base::Diagnostics&)>;
 
-// One number of the chip and what it was changed to, as the chip's file writes them.
+// One number of the chip and its changed value, as the chip's file writes them.
 struct Change {
   std::string path;
   base::Value value, changed;
@@ -30,12 +30,12 @@ struct Change {
 // ln(time on the changed chip / time) / ln(changed / value).
 struct Elasticity {
   Change change;
-  double elasticity = 0;                   // of the best program there is on the changed chip
-  std::optional<double> elasticity_fixed;  // of the same program; nothing where it does not fit the changed chip
-  double predicted_us = 0;                 // of the best one there
-  std::optional<double> fixed_us;          // of the same one
-  std::optional<double> here_us;           // of the best one there on the chip as it is, where it fits
-  std::string bottleneck;                  // of the best one there
+  double elasticity = 0;                   // of the best program for the changed chip
+  std::optional<double> elasticity_fixed;  // of the original program; absent if it does not fit the changed chip
+  double predicted_us = 0;                 // of the best program, on the changed chip
+  std::optional<double> fixed_us;          // of the original program, on the changed chip
+  std::optional<double> here_us;           // of the changed chip's best program on the original chip, if it fits
+  std::string bottleneck;                  // of the best program, on the changed chip
 };
 
 struct Refusal {
@@ -46,43 +46,43 @@ struct Refusal {
 struct ExplainedOperator {
   std::string id, kind;
   std::int64_t count = 1;                // how often it occurs in its suite
-  double operations = 0;                 // arithmetic ones of one occurrence
+  double operations = 0;                 // arithmetic operations of one occurrence
   std::optional<Prediction> prediction;  // of the best program
-  std::string next;                      // the second largest term: what binds once the bottleneck is gone
+  std::string next;                      // the second largest term, which becomes the bottleneck once the first is gone
   std::vector<Elasticity> elasticities;  // in the order of the chip's keys; doubled before halved
-  std::vector<Refusal> refused;          // by the loader, or because nothing fits the changed chip
+  std::vector<Refusal> refused;          // changes that the loader refuses, or that leave no program that fits
   std::string error;                     // why there is no program
 };
 
-// The best program on the changed chip is faster on the chip as it is than the best that the search found for that: a
-// part of the elasticity is the search's luck.
+// Whether the best program for the changed chip is also faster on the original chip than the best one that the search
+// found there. Then a part of the elasticity comes from the luck of the search.
 bool is_luck(const Elasticity& e, const ExplainedOperator& op);
 
-// The elasticities of one change over operators, weighted with their times.
+// Mean elasticities of one change over operators, weighted by their times.
 struct MeanElasticity {
   Change change;
   double elasticity = 0;
   std::optional<double> elasticity_fixed;
 };
 
-// An elasticity below this is called none.
+// An elasticity whose magnitude is below this counts as none.
 inline constexpr double kMinElasticity = 0.005;
 
-// Explains every operator of the workload on `jobs` threads; the result does not depend on their number. Each number is
-// raised by a tenth; a count or an amount of bytes that is a power of two is doubled and halved instead, and so is one
-// of which the loader refuses a tenth more. Nothing where the workload has a mistake.
+// Explains every operator of the workload on `jobs` threads; the result does not depend on their number. Each number of
+// the chip is raised by a tenth. A count or an amount of bytes is doubled and halved instead if it is a power of two,
+// or if the loader refuses a tenth more. Returns nullopt if the workload has a mistake.
 std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, const arch::ArchSpec& a,
                                                       const LoadChanged& load, int jobs, const Progress& progress,
                                                       base::Diagnostics& diags);
 
-// What the operators take together.
+// Totals over the operators.
 Totals totals_of(const std::vector<ExplainedOperator>& operators);
 
-// Those with an effect on the time, strongest first.
+// The elasticities that affect the time, strongest first.
 std::vector<Elasticity> strongest(const ExplainedOperator& op);
 
-// The same over operators, each as often as it occurs; an operator that a change leaves without a program has no part
-// in that change's mean.
+// Mean elasticities over the operators, each counted as often as it occurs, strongest first. An operator that a change
+// leaves without a program does not count in that change's mean.
 std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>& operators);
 
 // The document of `explain --json`: {"operators":[{"id","predicted_us","bottleneck","next","terms",...}],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The model's estimate as a Prediction; for api/ and experiments/ alone, so that cli/ sees rows only.
+// Converts the model's estimate to a Prediction. For api/ and experiments/ only, so that cli/ sees only rows.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,9 @@
 
 namespace tilescope::api {
 
-// The error band of the program's kind of operator; that of all where it has several stages or its kind has none.
+// The interval of measured times by the chip's error band for the program's kind of operator and element type. If the
+// chip has none, or its bands do not hold, returns nullopt, or with `error_bands_anyway` the nearest band: that of the
+// kind in another element type, else that of all operators. A program of several stages has no kind.
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program);
 
 Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program);

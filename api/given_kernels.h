@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernel documents as they were given, read and checked; for api/ and experiments/ alone.
+// Reads and checks Kernel documents; for api/ and experiments/ only.
 
 #include <optional>
 
@@ -12,7 +12,7 @@
 
 namespace tilescope::api {
 
-// A Kernel document that the chip can run, within the limits, or nothing after errors; a note where it was made for
+// Reads a Kernel document that the chip can run within the limits; nullopt after errors. Adds a note if it was made for
 // another chip.
 std::optional<lower::KernelDocument> read_kernel_file(const NamedText& file, const arch::ArchSpec& a,
                                                       base::Diagnostics& diags, const lower::KernelLimits& limits = {});

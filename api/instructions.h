@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// By which of a chip's instructions operators are computed, and what a user has to hear of it: instructions that are
-// left out, values that are widened; for api/ and experiments/ alone.
+// Which of a chip's instructions compute the operators, and the notes that the user gets about it: matrix instructions
+// that are left out, and values that are widened. For api/ and experiments/ only.
 
 #include <optional>
 #include <string>
@@ -17,20 +17,21 @@
 
 namespace tilescope::api {
 
-// The restrictions of a workload, whose operators these are. Errors at `--mma` where the chip has no matrix
-// instruction of that name, where it multiplies other dtypes than an operator's, and where it cannot be lowered.
+// The restrictions of a workload with these operators. Reports an error at `--mma` if the chip has no matrix
+// instruction of that name, if the instruction multiplies other dtypes than those of an operator, or if it cannot be
+// lowered; and an error at `--inputs-prearranged`, `--dataflow` or `--tensor-location` if the chip does not support it.
 construct::Restrictions restrictions_of(const Workload& workload, const std::vector<NamedExpression>& operators,
                                         const arch::ArchSpec& a, base::Diagnostics& diags);
 
-// Notes, each once: a matrix instruction for an operator's dtypes that cannot be lowered for the chip and is left out,
-// with the reason; dtypes for which the chip has no instruction, so that values are widened, and to what. They begin
-// with `about`, the chip's name where nothing else is said.
+// Adds notes, each once. One names a matrix instruction for an operator's dtypes that is left out because it cannot be
+// lowered for the chip, with the reason. Another names dtypes that no instruction of the chip multiplies, and the dtype
+// to which their values are widened. Notes begin with `about`; the second overload takes the chip's name.
 void note_instructions(const std::vector<const expr::Expression*>& operators, const arch::ArchSpec& a,
                        const std::string& about, base::Diagnostics& diags);
 void note_instructions(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
                        base::Diagnostics& diags);
 
-// The same of programs, which say their matrix instruction themselves.
+// Adds the notes about widened values for programs, which state their matrix instruction themselves.
 void note_instructions(const tile::RProgram& program, const arch::ArchSpec& a, base::Diagnostics& diags);
 void note_instructions(const std::vector<GivenProgram>& programs, const arch::ArchSpec& a, base::Diagnostics& diags);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope predict --kernel`: what kernels do, counted. The model reads programs, not kernels: there is no time.
+// `tilescope predict --kernel`: counts what kernels do. There is no predicted time, because the model reads programs,
+// not kernels.
 
 #include <cstdint>
 #include <optional>
@@ -23,12 +24,12 @@ struct KernelLevel {
 
 struct KernelCount {
   std::string name;
-  double operations = 0;            // arithmetic ones
-  bool operations_at_most = false;  // guards may leave some out
+  double operations = 0;            // arithmetic operations
+  bool operations_at_most = false;  // an upper bound, because guards may skip some operations
   std::vector<KernelLevel> levels;
 };
 
-// Of a Kernel document, exactly, without time; nothing after errors.
+// The exact counts of the kernels of a Kernel document; nullopt after errors.
 std::optional<std::vector<KernelCount>> count_kernels(const NamedText& file, const arch::ArchSpec& a,
                                                       base::Diagnostics& diags);
 

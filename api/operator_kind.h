@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kind of operator a stage is; for api/ and experiments/ alone.
+// The kind of operator of a stage; for api/ and experiments/ only.
 
 #include <string>
 
@@ -9,13 +9,13 @@
 
 namespace tilescope::api {
 
-// Its name as of arch::OperatorKind.
+// The name of its arch::OperatorKind.
 std::string kind_of(const expr::Expression& one_stage);
 
-// The same of an expression that may have several stages: "several stages" where it has.
+// Likewise for an expression; "several stages" if it has more than one.
 std::string kind_of_whole(const expr::Expression& e);
 
-// The same of a program, and its operations.
+// Likewise for a program, and its number of operations.
 std::string kind_of_whole(const tile::RProgram& p);
 double operations_of(const tile::RProgram& p);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope predict`: times of given programs by the model, one or a batch of thousands.
+// `tilescope predict`: predicted times of given programs, one or a batch of thousands.
 
 #include <optional>
 #include <string>
@@ -25,14 +25,14 @@ struct PredictedRow {
   std::optional<double> measured_us;
   std::optional<Prediction> prediction;
   std::vector<std::string> errors;    // formatted, with file, line and column
-  std::optional<std::int64_t> count;  // how often the operator occurs, of lines of a suite
-  double operations = 0;              // arithmetic ones of the program
+  std::optional<std::int64_t> count;  // how often the operator occurs in its suite, if it is of one
+  double operations = 0;              // arithmetic operations of the program
 
-  // Predicted over measured, minus one; nothing without both.
+  // Predicted over measured, minus one; nullopt without both.
   std::optional<double> error_ratio() const;
 };
 
-// How far a batch's predictions are off, over the rows that have both times.
+// Summary of a batch; `errors` is over the rows that have both a predicted and a measured time.
 struct BatchSummary {
   std::size_t rows = 0, predicted = 0, failed = 0;
   ErrorStatistics errors;
@@ -40,23 +40,23 @@ struct BatchSummary {
 };
 
 // Predicts every line of JSON lines (`text`, named `source` in messages) in order, on `jobs` threads; the result does
-// not depend on their number. A line that cannot be read is a row with errors. A measured program is never refused for
-// its size; another one that does not fit the chip is.
+// not depend on their number. A line that cannot be read becomes a row with errors. A measured program is never refused
+// for its size; any other program that does not fit the chip is.
 std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
                                         int jobs, const Progress& progress);
 
-// What the operators of a suite take together, each by the fastest of its group; nothing where no line has a count.
+// Totals over the operators of a suite, each by the fastest program of its group; nullopt if no line has a count.
 std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows);
 
 BatchSummary summarize(const std::vector<PredictedRow>& rows);
 
-// The parts of the document of `predict --batch --json`, {"rows":[...],"summary":{...}}: apart, because the rows of a
-// long batch are written one by one.
+// Parts of the document of `predict --batch --json`, {"rows":[...],"summary":{...}}. They are separate because the rows
+// of a long batch are written one by one.
 base::Value to_document(const PredictedRow& row);
 base::Value to_document(const BatchSummary& summary);
 
-// Predicts one program document (`--program`). Nothing where it has mistakes or does not fit the chip; a note where it
-// was made for another one.
+// Predicts one program document (`--program`). Returns nullopt if it has mistakes or does not fit the chip. Adds a note
+// if it was made for another chip.
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags);
 
 }  // namespace tilescope::api

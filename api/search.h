@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The ways to find programs of an operator, by the names that --search takes.
+// The searches for programs of an operator, by the names that --search takes.
 
 #include <optional>
 #include <string_view>

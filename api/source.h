@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the programs come from that a command works on: constructed for a workload, a program file, or the lines of a
-// batch.
+// The source of the programs that a command works on: a workload to construct them for, a program file, the lines of a
+// batch, or a Kernel document.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +23,14 @@ struct ProgramFilter {
   std::optional<std::int64_t> max_accumulators;  // of a thread
 };
 
-// A file of kernels may be as long as this.
+// Limits of a file with a Kernel document.
 extern const base::DocumentLimits kKernelFileLimits;
 
-// A program file, a batch or a Kernel document where there is one; else the workload, of which every operator's first
-// programs are taken.
+// A program file, a batch or a Kernel document, if one is set; else the workload, with the first programs of every
+// operator.
 struct ProgramSource {
   Workload workload;
-  std::size_t top = 1;  // so many of each
+  std::size_t top = 1;  // programs of each operator
   std::optional<NamedText> program, batch, kernels;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope suite`: lists of operators that come along, and whether a user's own file is one.
+// `tilescope suite`: the lists of operators that the project ships, and checks of a user's own file.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ struct SuiteRow {
   std::string id, kind, dtype;
   std::int64_t count = 1;
   std::string sizes;      // of all axes: "m=4096 n=4096 k=4096"
-  double operations = 0;  // arithmetic ones of one occurrence
+  double operations = 0;  // arithmetic operations of one occurrence
 };
 
 struct SuiteSummary {
@@ -28,19 +28,19 @@ struct SuiteSummary {
   std::vector<SuiteRow> operators;
 };
 
-// What the suite of a workload holds, or nothing after errors.
+// The contents of a workload's suite; nullopt after errors.
 std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags);
 
 // {"variables":{NAME: value},"operators":[{"id","kind","dtype","count","sizes","operations"}]}.
 base::Value to_document(const SuiteSummary& suite);
 
-// Names of the suites that come along.
+// Names of the suites that the project ships.
 std::vector<std::string_view> suite_names();
 
-// A user's file, and none of these.
+// Whether the text is the path of a user's file instead of a suite's name.
 bool is_suite_file(std::string_view suite);
 
-// Where the JSON Schema of suite files stands.
+// Path of the JSON Schema of suite files.
 std::string suite_schema_path();
 
 }  // namespace tilescope::api

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a Workload to expressions with all ranges and shapes; for api/ and experiments/ alone.
+// Converts a Workload to expressions with all ranges and shapes; for api/ and experiments/ only.
 
 #include <cstdint>
 #include <optional>
@@ -21,27 +21,28 @@ struct NamedExpression {
   std::int64_t count = 1;  // how often it occurs
 };
 
-// One operator in texts, each with the place where it begins.
+// One operator as texts, each with the place where it begins.
 struct OperatorText {
   struct Part {
     std::string text;
     base::Position at;
   };
-  Part op, sizes, shapes;  // the latter may be empty
+  Part op, sizes, shapes;  // sizes and shapes may be empty
   base::Dtype dtype{};
 };
 
-// The operator with all ranges and shapes, scaled down where `small` (expr/scale.h); nothing after errors.
+// Parses an operator to an expression with all ranges and shapes, scaled down if `small` (expr/scale.h). Returns
+// nullopt after errors.
 std::optional<expr::Expression> expression_of(const OperatorText& op, bool small, base::Diagnostics& diags);
 
-// The operators of a suite, or nothing after errors in its file.
+// The operators of a suite, or nullopt after errors in its file.
 std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& suite, bool small,
                                                            base::Diagnostics& diags);
 
-// The suite of a workload that has one, with its variables' values; nothing after errors in its file or at `--size`.
+// The suite of a workload that has one, with its variables' values; nullopt after errors in its file or at `--size`.
 std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags);
 
-// The operators of a workload, or nothing after errors in a suite's file, at `--suite`, `--op`, `--size` and `--shape`.
+// The operators of a workload, or nullopt after errors in a suite's file, at `--suite`, `--op`, `--size` and `--shape`.
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags);
 
 }  // namespace tilescope::api

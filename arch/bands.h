@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Error bands hold for the chip that they were measured on, and for no other.
+// Error bands, which hold only for the chip that they were measured on.
 
 #include <optional>
 #include <string_view>
@@ -11,11 +11,12 @@
 
 namespace tilescope::arch {
 
-// Whether `over`, laid over `under`, says another thing of the chip: a value that it changes or adds, but for what the
-// chip is called, where a figure stands, and what times do not follow from. `96 KiB` and `98304 B` are one value.
+// Whether merging `over` into `under` changes or adds a value that times follow from. Names, sources of figures, and
+// keys that no time follows from or that have a rule of their own (arch/layers.cc) do not count. `96 KiB` and `98304 B`
+// are the same value.
 bool changes_causes(const base::Value& under, const base::Value& over);
 
-// The kind of operator that a band's name says, and its element type where the name says that too: "matmul f16".
+// The kind of operator in a band's name, and the element type if the name has one: "matmul f16".
 std::pair<std::string_view, std::optional<base::Dtype>> kind_of_band(std::string_view name);
 
 }  // namespace tilescope::arch

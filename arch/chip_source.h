@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A chip's files, read once for who changes the chip many times: a sweep.
+// A chip's files, read once, for callers that change the chip many times, such as a sweep.
 
 #include <optional>
 #include <string>
@@ -15,12 +15,12 @@ namespace tilescope::arch {
 
 class ChipSource {
  public:
-  // Of a device name or a file, as load_arch takes it; nothing after an error.
+  // Reads a device name or a file, as load_arch takes it; nullopt after an error.
   static std::optional<ChipSource> read(const std::string& name_or_path, base::Diagnostics& diags);
 
-  // What load_arch gives; `own` is set to what is said about it. For any number of threads.
+  // What load_arch returns for the overrides; sets `own` to the diagnostics. Any number of threads may call it.
   std::optional<ArchSpec> with(const std::vector<Override>& overrides, base::Diagnostics& own) const;
-  // The chip's document as its files say it.
+  // The chip's document as its files state it, without overrides.
   const base::Value& document() const { return layers_.chip; }
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the elements of a matrix lie in the lanes that execute an instruction together: maps that are linear in bits.
-// `k2 k4 r1 r2 r4 / k1 r8 k8` says what each bit of a lane's number adds, then what each bit of the number of one of
-// its elements does, the lowest bit first: `r` to the row (of A or C), `c` to the column (of B or C), `k` to the depth.
-// A bit `-` adds nothing: lanes that differ in it hold copies. Source of the maps: see each device's file.
+// The places of a matrix's elements in the lanes that execute an instruction together, as maps that are linear in bits.
+// In `k2 k4 r1 r2 r4 / k1 r8 k8`, the part before `/` says what each bit of a lane's number adds, the part after it
+// what each bit of the number of one of the lane's elements adds, the lowest bit first: `r` to the row (of A or C), `c`
+// to the column (of B or C), `k` to the depth. A bit `-` adds nothing: lanes that differ in it hold copies. Source of
+// the maps: see each device's file.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,8 @@ class Diagnostics;
 }
 namespace tilescope::arch {
 
-// Coordinates of an element: rows of A and C, columns of B and C, depth of A and B. What a matrix lacks stays 0.
+// Coordinates of an element: rows of A and C, columns of B and C, depth of A and B. Coordinates that a matrix lacks
+// stay 0.
 struct FragmentPlace {
   std::int64_t row = 0, column = 0, depth = 0;
 
@@ -33,7 +35,7 @@ struct FragmentBit {
   bool operator==(const FragmentBit&) const = default;
 };
 
-// The sum of what the bits of a number add.
+// The coordinates that a number stands for: the sum of what its bits add.
 template <class Bits>
 FragmentPlace place_of(const Bits& bits, std::int64_t number) {
   FragmentPlace place;
@@ -55,7 +57,7 @@ struct FragmentMap {
   bool operator==(const FragmentMap&) const = default;
 };
 
-// The map that a text says; nothing, after an error, where it is none.
+// Reads a map from a text; nullopt, after an error, if the text is not one.
 std::optional<FragmentMap> fragment_map_of(std::string_view text, base::Diagnostics& diags);
 
 // The text of a map, as files write it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The way from a thread to DRAM: every level of a chip has one role on it, or a reason why no reader of the chip's
-// class knows it. Models, simulator and tables walk the levels by role and call them by the chip's own names.
+// The memory hierarchy from a thread to DRAM. Every level of a chip has one role in it, or a reason why the chip's
+// class does not support it. Models, simulator and tables find levels by role and call them by the chip's own names.
 
 #include <optional>
 #include <string>
@@ -16,16 +16,16 @@ namespace tilescope::arch {
 // From the thread outwards.
 enum class Role : std::uint8_t { kRegisters, kScratchpad, kCoreCache, kDeviceCache, kDram };
 
-// Caches of device scope that readers count with; the loader refuses more.
+// The most caches of device scope that model and simulator support; the loader refuses more.
 inline constexpr std::size_t kMaxDeviceCaches = 4;
 
-// What a level is to the readers of a class of chips.
+// The role of a level in a class of chips.
 struct Standing {
   std::optional<Role> role;
-  // Where there is no role: what the level is, and why no reader of the class knows it.
+  // If there is no role: what the level is, and why the class does not support it.
   std::string why;
-  // Where there is no role: whether the level is described and checked all the same, and refused only by who would
-  // have to use it.
+  // If there is no role: whether the level may be described all the same. It is then checked, and refused only by code
+  // that would have to use it.
   bool described = false;
 };
 Standing standing_of(const Level& level, ChipClass chip_class);
@@ -35,19 +35,19 @@ struct Hierarchy {
   const RegisterLevel* registers = nullptr;
   const ScratchpadLevel* scratchpad = nullptr;  // of a core
   const CacheLevel* core_cache = nullptr;       // of a core (L1)
-  // From the one that requests of the cores reach first (L2) to the one beside the DRAM.
+  // From the cache that requests of the cores reach first (L2) to the one next to the DRAM.
   base::FixedVector<const CacheLevel*, kMaxDeviceCaches> device_caches;
   const DramLevel* dram = nullptr;
 };
 Hierarchy hierarchy_of(const ArchSpec& a);
 
-// Levels that the chip describes and that no reader of its class uses, outermost first.
+// Levels that the chip describes and that have no role in its class, outermost first.
 std::vector<const Level*> levels_without_role(const ArchSpec& a);
 
 // The level of that name, or null.
 const Level* level_named(const ArchSpec& a, std::string_view name);
 
-// The level of one role; null where the chip has none. Of several device caches the innermost one.
+// The level of one role, or null; of several device caches the innermost one.
 const DramLevel* dram_of(const ArchSpec& a);
 const CacheLevel* device_cache_of(const ArchSpec& a);
 const CacheLevel* core_cache_of(const ArchSpec& a);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a key of a chip's file is, apart from its type: its name, whether it must be there, its range and one sentence
-// for the reader. arch/detail/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch show`
-// follow it.
+// Descriptions of the keys of a chip's file, apart from their types: name, whether the key is required, and one
+// sentence for the reader. arch/detail/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch
+// show` follow it.
 
 #include <cstdint>
 #include <string_view>
@@ -35,10 +35,10 @@ constexpr Key optional_computing(std::string_view name, std::string_view doc) {
   return {name, doc, Need::kOptionalComputing};
 }
 
-// Whether only a chip that computes has it.
+// Whether only a chip that computes has the key.
 constexpr bool only_computing(Need need) { return need == Need::kComputing || need == Need::kOptionalComputing; }
 
-// The texts of a choice, in the order of its enumerators.
+// The names of an enum's values in chip files, in the order of its enumerators.
 template <class E>
 std::vector<std::string_view> names_of();
 template <>
@@ -94,7 +94,7 @@ inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
 
-// Keys that had another name once.
+// Keys that were renamed.
 inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
                                                     {"core.", "turn", "issue_interval"},
                                                     {"core.", "lsu", "core.pipes"},
@@ -127,7 +127,7 @@ std::string_view name_of_choice(E value) {
   return names_of<E>()[static_cast<std::size_t>(value)];
 }
 
-// What a calibration of a level measures: `dram.read`.
+// The transfers of a level that a calibration measures: `dram.read`.
 inline constexpr std::string_view kTransfers[] = {"read", "write", "copy"};
 
 // The error band of operators whose kind has none of its own.

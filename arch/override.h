@@ -20,7 +20,7 @@ std::string name_of(const Override& override_);
 // error.
 std::optional<base::Value> document_of(const Override& override_, const base::Value& chip, base::Diagnostics& diags);
 
-// What the chip's document says at the path of an override, or null.
+// The value in the chip's document at the path of an override, or null.
 const base::Value* value_at(std::string_view path, const base::Value& chip);
 
 }  // namespace tilescope::arch

@@ -9,7 +9,7 @@
 
 namespace tilescope::base {
 
-// A claim of the code about itself that does not hold. Only main() and the tests catch it.
+// A bug: an invariant of the code that does not hold. Only main() and the tests catch it.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -6,7 +6,7 @@
 
 namespace tilescope::base {
 
-// The heap, and how much of it is taken.
+// The heap, with a count of the bytes that are allocated from it.
 class CountedMemory : public std::pmr::memory_resource {
  public:
   std::size_t bytes() const { return bytes_; }

@@ -6,15 +6,16 @@
 //
 // that shows a visitor every element in the order of documents:
 //
-//   v.field(column, member)         a number, count, text or truth; a std::optional one may be absent
-//   v.flag(column, member, usual)   a truth that documents have only where it is not the usual one
-//   v.part(member)                  a described row whose elements stand among those of this one; it may be optional
+//   v.field(column, member)         a number, count, text or boolean; a std::optional one may be absent
+//   v.flag(column, member, usual)   a boolean that documents contain only if it differs from the usual value
+//   v.part(member)                  a described row whose elements are listed among this one's; it may be optional
 //   v.object(column, member)        an optional described row with a key of its own
 //   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
 //   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
 //
-// Documents (to_entries), their reader (row_of), flat cells of tables (cells_of), JSON Schema (schema_of) and the words
-// of a legend (columns_of) follow from it here, the columns of a store in experiments/store/detail/described.h.
+// This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of), JSON Schema
+// (schema_of) and the words of a legend (columns_of) from it; experiments/store/detail/described.h derives the columns
+// of a store.
 
 #include <concepts>
 #include <cstdint>
@@ -29,21 +30,21 @@
 
 namespace tilescope::base {
 
-// `T`, const or not: what a description takes.
+// Satisfied if `T` is `U` or const `U`, the rows that a description takes.
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
-// The name of an element in documents and tables, which ends in its unit; the unit, empty where there is none; what
-// the element is, in a sentence.
+// The name of an element in documents and tables, which ends in its unit; the unit, empty if there is none; and a
+// sentence about the element.
 struct Column {
   std::string_view name, unit, about;
 };
 
-// The names of entries, each with the suffix that documents add, of numbers by name.
+// The column of named entries. Documents add the suffix to each name.
 struct NamedColumn {
   Column column;
   std::string_view suffix;  // of a key in documents: "_us"
-  std::string_view cell;    // what a flat cell's name begins with: "term."
+  std::string_view cell;    // prefix of a flat cell's name: "term."
 };
 
 template <class T>
@@ -128,7 +129,7 @@ Map to_entries(const Row& row) {
   return out;
 }
 
-// Described rows by their names.
+// A map of described rows by their names.
 template <class Entry>
 Map entries_by_name(const std::vector<Entry>& entries) {
   Map out;
@@ -220,7 +221,7 @@ class EntriesReader {
   bool ok_ = true;
 };
 
-// What to_entries wrote, among other keys; nothing where it is something else.
+// The row that to_entries wrote, possibly among other keys; nullopt if a key is absent or has another type.
 template <class Row>
 std::optional<Row> row_of(const Value& document) {
   std::optional<Row> row;
@@ -378,7 +379,7 @@ Map schema_of() {
   return std::move(writer).schema();
 }
 
-// The columns of a row, those of its parts too, in order; of nested rows the name of the whole.
+// Collects the columns of a row, of its parts and of its named rows, in order. An object is one column.
 class ColumnCollector {
  public:
   explicit ColumnCollector(std::vector<Column>& out) : out_(out) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is wrong with the input, all of it at once, each with its place: `file:line:col: what is wrong`.
+// Mistakes in the input, reported all at once, each with its place: `file:line:col: what is wrong`.
 
 #include <cstdint>
 #include <string>
@@ -43,7 +43,8 @@ class Diagnostics {
   static constexpr std::size_t kMaxErrors = 200;
 
   bool ok() const { return errors_.empty(); }
-  // Calls of error, repeated mistakes too: what a check compares to say whether it found any.
+  // Number of calls of error, including repeated mistakes. A check compares it before and after to tell whether it
+  // found any.
   std::size_t count() const { return reported_; }
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& notes() const { return notes_; }
@@ -51,7 +52,7 @@ class Diagnostics {
 
   // `file:line:col: text`, or `file: text` where the place is the whole input.
   std::string format(const Diagnostic& d) const;
-  // What is wrong without where, in the order of the findings.
+  // The texts of the errors without their places, in the order in which they were found.
   std::vector<std::string> sentences() const;
   // Every error, in the order of the inputs and then of the places, one per line; last, how many more there were.
   std::vector<std::string> formatted_errors() const;

@@ -75,7 +75,7 @@ struct Entry {
   Position at;  // of the key
 };
 
-// Out of the class, for a Value that may hold a Map needs the whole Entry.
+// Outside the class, because a Value that may hold a Map needs the whole Entry.
 inline Value::Value() = default;
 inline Value::Value(std::nullptr_t) {}
 inline Value::Value(bool v) : data_(v) {}

@@ -2,11 +2,11 @@
 #pragma once
 // Element types of tensors and their sizes.
 //
-// tf32 is what matrix instructions multiply of an f32 (PTX ISA, "Alternate floating point data formats"): its exponent,
-// and 10 bits of its fraction. It is stored as that f32 and summed up in f32.
+// tf32 is the part of an f32 that matrix instructions multiply (PTX ISA, "Alternate floating point data formats"): its
+// exponent, and 10 bits of its fraction. It is stored as an f32 and accumulated in f32.
 //
 // f8e4m3 and f8e5m2 are the 8-bit floats of the Open Compute Project; f8e4m3fnuz and f8e5m2fnuz are those of AMD's
-// CDNA3, of another bias, without infinities and negative zero.
+// CDNA3, which have another bias and neither infinities nor negative zero.
 
 #include <array>
 #include <cstdint>
@@ -69,14 +69,14 @@ constexpr bool is_integer(Dtype d) { return d == Dtype::kI8 || d == Dtype::kI32;
 // Floats of 8 bits.
 constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF8E5M2Fnuz; }
 
-// What sums of products of `d` are kept in unless the user says otherwise: i32 for integers, f64 for f64, f32 for the
-// other floats.
+// The dtype of accumulators for products of `d` unless the user says otherwise: i32 for integers, f64 for f64, f32 for
+// the other floats.
 constexpr Dtype default_accumulator(Dtype d) {
   if (is_integer(d)) return Dtype::kI32;
   return d == Dtype::kF64 ? Dtype::kF64 : Dtype::kF32;
 }
 
-// The dtype of that name, or nothing.
+// The dtype of that name, or nullopt.
 constexpr std::optional<Dtype> dtype_of(std::string_view name) {
   for (const DtypeName& d : kDtypes)
     if (d.name == name) return d.dtype;

@@ -21,13 +21,13 @@ struct IntegerRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-// A key that had another name once: documents that still have it are told. A path begins with `within`; `was` is the
-// rest of it, or, where it begins with a dot, its end after any name.
+// A key that was renamed; documents that still have the old name get an error with the new one. A path matches if it
+// begins with `within` and its rest is `was` or, if `was` begins with a dot, ends with `was`.
 struct RenamedKey {
   std::string_view within, was, now;
 };
 
-// What the key at that path is called today, or empty where it never was a key.
+// The current name of the key at that path, or empty if it was never a key.
 std::string_view renamed_key(std::span<const RenamedKey> keys, std::string_view path);
 
 // A document's renamed keys, and the path of the map within the document that is read; empty for the document itself.
@@ -46,7 +46,8 @@ class Fields {
   // The value of a key that must be there, or null after an error.
   const Value* require(std::string_view key);
 
-  // Reports every key that was not taken, with its name of today or the closest key that could have been. Call it last.
+  // Reports every key that was not taken, with its current name or the closest key that could have been taken. Call it
+  // last.
   void finish();
 
   Position at() const { return map_.at; }
@@ -63,8 +64,8 @@ class Fields {
   std::vector<std::string_view> known_;
 };
 
-// Typed readings of one value; on a mismatch an error "`name`: expected ..., got ..." and nothing. A null pointer (a
-// key that is absent) reads as nothing without a further error.
+// Typed readings of one value. On a mismatch they add the error "`name`: expected ..., got ..." and return nullopt or
+// null. A null pointer (an absent key) reads as nullopt or null without a further error.
 std::optional<std::int64_t> as_integer(const Value* v, std::string_view name, IntegerRange range, Diagnostics& diags);
 std::optional<double> as_number(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<bool> as_bool(const Value* v, std::string_view name, Diagnostics& diags);

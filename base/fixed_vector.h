@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A vector of at most N values that lives where it stands: what the model's hot path uses for axis extents.
+// A vector of at most N values that are stored in the object itself. The model's hot path uses it for axis extents.
 
 #include <boost/container/static_vector.hpp>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tilescope::base {
 
-// Boost's, which throws std::bad_alloc beyond N, with pointers as iterators, as spans and loops take them.
+// Boost's static_vector, which throws std::bad_alloc beyond N, with pointers as iterators for spans and loops.
 template <class T, std::size_t N>
 class FixedVector : public boost::container::static_vector<T, N> {
   using Base = boost::container::static_vector<T, N>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floats of 8 bits as they lie in memory. Needs the standard library and base/dtype.h alone.
+// The bits of 8-bit floats. Needs only the standard library and base/dtype.h.
 //
-// OCP's f8e4m3 and f8e5m2 (Open Compute Project, "8-bit floating point specification", 2023): f8e5m2 is IEEE 754's
-// scheme, f8e4m3 has numbers where that has infinities, and one not-a-number. AMD's fnuz pair (CDNA3 ISA) has a bias
-// greater by one, numbers in all codes but that of -0, which is the not-a-number.
+// OCP's f8e4m3 and f8e5m2 (Open Compute Project, "8-bit floating point specification", 2023): f8e5m2 follows IEEE 754;
+// f8e4m3 has numbers in place of infinities, and one NaN. AMD's fnuz pair (CDNA3 ISA) has a bias greater by one; every
+// code is a number except that of -0, which is the NaN.
 
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Float8 {
   constexpr bool has_infinity() const { return greatest == 0x7bU; }
 };
 
-// Of a dtype that is_float8.
+// The format of a dtype for which is_float8 is true.
 constexpr Float8 float8_of(base::Dtype dtype) {
   switch (dtype) {
     case base::Dtype::kF8E4M3:
@@ -42,8 +42,7 @@ inline std::uint8_t float8_bits(const Float8& f, double v) {
   if (std::isinf(v)) return static_cast<std::uint8_t>(sign | (f.greatest + 1));
   if (size == 0) return static_cast<std::uint8_t>(f.is_fnuz() ? 0U : sign);
   const int least = 1 - f.bias, exponent = std::ilogb(size) < least ? least : std::ilogb(size);
-  // The fraction in units of its last place, the hidden one among them where there is one: it carries into the
-  // exponent.
+  // The fraction in units of its last place, including the hidden bit if there is one, which carries into the exponent.
   const auto units = static_cast<unsigned>(std::scalbn(size, f.fraction_bits - exponent));
   const auto steps = static_cast<unsigned>(exponent - least) << f.fraction_bits;
   return static_cast<std::uint8_t>(sign | (steps + units));

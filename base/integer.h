@@ -18,14 +18,14 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_di
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
-// a * b, or nothing where it does not fit 64 bits.
+// a * b, or nullopt if it does not fit in 64 bits.
 constexpr std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
   return out;
 }
 
-// a + b, or nothing where it does not fit 64 bits.
+// a + b, or nullopt if it does not fit in 64 bits.
 constexpr std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (__builtin_add_overflow(a, b, &out)) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many documents into one text.
+// Appends JSON documents to one text.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace tilescope::base {
 
-// What to_json (base/document.h) makes of the value, at the end of `out`.
+// Appends to `out` the text that to_json (base/document.h) makes of the value.
 void append_json(const Value& value, std::string& out, int indent = -1);
 
 }  // namespace tilescope::base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that are a whole text: no blanks, no sign but a minus, nothing behind them.
+// Reads a number from a text that holds nothing else: no blanks, no sign but a minus, nothing after it.
 
 #include <charconv>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace tilescope::base {
 
-// Nothing where the text is no whole number, or none that fits.
+// Nullopt if the text is no integer, or one that does not fit the type.
 template <class Integer>
 std::optional<Integer> parse_integer(std::string_view text, int radix = 10) {
   Integer n{};
@@ -18,7 +18,7 @@ std::optional<Integer> parse_integer(std::string_view text, int radix = 10) {
   return n;
 }
 
-// Nothing where the text is no number; infinities and what is not a number are none.
+// Nullopt if the text is no number, or an infinity or NaN.
 inline std::optional<double> parse_real(std::string_view text) {
   double n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

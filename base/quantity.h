@@ -13,13 +13,13 @@ namespace tilescope::base {
 
 enum class Dimension { kBytes, kHertz, kCycles, kMicroseconds, kBytesPerSecond, kFlopsPerSecond };
 
-// A finished reading: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s).
+// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s).
 struct Quantity {
   double value = 0;
   Dimension dimension{};
 };
 
-// The quantity that `text` writes, or nothing where it is no number followed by a known unit.
+// The quantity that `text` writes, or nullopt if it is no number followed by a known unit.
 std::optional<Quantity> parse_quantity(std::string_view text);
 
 // What a user may write for the dimension, for messages: "an amount of bytes such as '96 KiB'".

@@ -9,8 +9,8 @@
 
 namespace tilescope::base {
 
-// The place of the first character of a scalar's text: behind its quote; of a block scalar (| or >), its first line's.
-// `document` is what the scalar was read from.
+// The place of the first character of a scalar's text: after its quote, or in the first line of a block scalar (| or
+// >). `document` is the text that the scalar was read from.
 Position text_at(const Value& scalar, std::string_view document);
 
 }  // namespace tilescope::base

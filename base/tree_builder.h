@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the YAML and the JSON reader share: growing a tree of values from the events of a parser, and the texts for
-// input beyond the limits. Private to base/.
+// Shared code of the YAML and the JSON reader: builds a tree of values from the events of a parser, and makes the
+// messages for input beyond the limits. Private to base/.
 
 #include <cstddef>
 #include <optional>
@@ -60,7 +60,7 @@ class TreeBuilder {
   bool key_open_ = false;
 };
 
-// "... bytes long; ..." for a text of that many bytes, or nothing where it keeps the limit.
+// "... bytes long; ..." for a text of that many bytes, or nullopt if it is within the limit.
 std::optional<std::string> size_complaint(std::size_t bytes, DocumentLimits limits);
 
 // The error of a container that would be one level deeper than the limit.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A chip as a picture: its levels of memory, outermost on top, and what a core has.
+// A picture of a chip: its levels of memory, outermost on top, and the parts of a core.
 
 #include "arch/spec.h"
 #include "experiments/common/svg.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the commands share: every command adds itself to the application and, when it is the one that was given, runs
-// and leaves its exit status.
+// Shared code of the commands. Every command adds itself to the application; the one that was given runs and leaves its
+// exit status.
 
 #include <cstdio>
 #include <optional>
@@ -43,11 +43,12 @@ TILESCOPE_SUBCOMMANDS(TILESCOPE_ADD)
 class ArchOptions {
  public:
   enum Form { kOption, kPositional, kAsItIs };
-  // Adds --arch (or the chip as the command's one argument) and --set, but for a chip that is taken as it is.
+  // Adds --arch (or the chip as the command's one argument) and, unless the chip is taken as it is, --set.
   void add_to(CLI::App& command, Form form = kOption);
-  // Nothing after errors in `diags`.
+  // Loads the chip; nullopt after errors in `diags`.
   std::optional<arch::ArchSpec> load(base::Diagnostics& diags, arch::Use use = arch::Use::kLook) const;
-  // The same to run programs on, and an error where the chip's class lacks the capability that a command needs.
+  // Loads the chip to run programs on it. Adds an error if the chip's class lacks the capability that the command
+  // needs.
   template <class Capability>
   std::optional<arch::ArchSpec> load_for(Capability targets::Target::* capability, base::Diagnostics& diags) const {
     auto a = load(diags, arch::Use::kRun);
@@ -60,7 +61,7 @@ class ArchOptions {
   std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;
   // A device name or a file, as it was given.
   const std::string& name() const { return arch_; }
-  // --arch is that device of `arch list`, and nothing is changed.
+  // Whether --arch is that device of `arch list` and there is no --set.
   bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
 
  private:
@@ -70,36 +71,39 @@ class ArchOptions {
   std::vector<std::string> sets_;
 };
 
-// Adds --error-bands: whether times carry error bands that were measured of something else.
+// Adds --error-bands: whether times also carry error bands that were measured on another chip, kind of operator or
+// element type.
 void add_bands(CLI::App& command, std::string& bands);
-// Has the chip's bands shown anywhere where it says so; an error where it says neither.
+// Applies --error-bands: "extrapolated" makes the chip's bands apply everywhere, "measured" changes nothing, and any
+// other value is an error.
 void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags);
 
-// Adds --dtype: the element type of operators that say none.
+// Adds --dtype: the element type of operators that state none.
 void add_dtype(CLI::App& command, std::string& dtype);
-// What it says; nothing where it is empty, or after an error.
+// The dtype of that name; nullopt if it is empty, or after an error.
 std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags);
 
-// Errors to stderr, one a line; then the status of bad input.
+// Prints errors to stderr, one per line; returns the status of bad input.
 int report(const base::Diagnostics& diags);
-// Notes to stderr.
+// Prints notes to stderr.
 void report_notes(const base::Diagnostics& diags);
 
-// Adds --jobs: threads or worker processes, as many as the machine has where it is not given.
+// Adds --jobs: the number of threads or worker processes, by default the number that the machine has.
 void add_jobs(CLI::App& command, int& jobs);
 
-// Adds --json: a document for programs in place of tables.
+// Adds --json: a JSON document instead of tables.
 CLI::Option* add_json(CLI::App& command, bool& json);
 
-// One JSON document on stdout.
+// Prints one JSON document to stdout.
 void print_json(const base::Value& document);
-// The same of a map, with the notes as its last entry, `notes`, where there are any.
+// Likewise for a map; adds the notes, if any, as its last entry, `notes`.
 void print_json(base::Value document, const base::Diagnostics& diags);
 
-// Writes a file, which appears whole or not at all; says why, on stderr, where it cannot be written.
+// Writes a file, which appears complete or not at all. If it cannot be written, prints the reason to stderr and returns
+// false.
 bool write_text(const std::string& text, const std::string& file);
 
-// What is wrong with rows, to stderr; the status of bad input where anything is.
+// Prints the errors of rows to stderr; returns the status of bad input if there are any.
 template <class Row>
 int report_rows(const std::vector<Row>& rows) {
   int status = kDone;
@@ -111,7 +115,7 @@ int report_rows(const std::vector<Row>& rows) {
   return status;
 }
 
-// Why operators have no result, to stderr; false where any has none.
+// Prints to stderr why operators have no result; returns false if any has none.
 template <class Operator>
 bool report_operators(const std::vector<Operator>& operators) {
   bool every = true;
@@ -123,7 +127,7 @@ bool report_operators(const std::vector<Operator>& operators) {
   return every;
 }
 
-// {"rows":[...],"summary":{...}} on stdout.
+// Prints {"rows":[...],"summary":{...}} to stdout.
 template <class Row>
 void print_rows(const std::vector<Row>& rows, const base::Value& summary, int jobs) {
   experiments::write_json_rows(rows.size(), jobs, [&](std::size_t i) { return to_document(rows[i]); }, summary, stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What `tilescope compile` shows to people.
+// The tables of `tilescope compile` for people.
 
 #include <optional>
 #include <vector>
@@ -11,22 +11,23 @@
 
 namespace tilescope::cli {
 
-// The programs of one operator, which has some, each with every term of its time: why one is slower than the other.
+// Prints the programs of one operator, each with every term of its time, which shows why one is slower than another.
+// The operator must have programs.
 void print_operator(const api::CompiledOperator& op, const arch::ArchSpec& a);
 
-// The configurations of an operator that a published policy ranks.
+// Prints the configurations of an operator that a published policy ranks.
 void print_configurations(const api::CompiledOperator& op, const arch::ArchSpec& a);
 
-// One row per operator: its best program, beside what was published for the suite on this chip; then by how much the
-// two differ, by kind of operator and in all.
+// Prints one row per operator: its best program, next to the time that was published for it on this chip; then the
+// errors against the published times, by kind of operator and over all.
 void print_suite(const std::vector<api::CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published);
 
-// One row per operator: what its construction cost, and of a single stage by how much a program may beat the first one
-// at most; then the sums.
+// Prints one row per operator: what its construction cost and, for a single stage, the largest share of its time by
+// which the first program may be beaten; then the sums.
 void print_stats(const std::vector<api::CompiledOperator>& operators);
 
-// One row per program that the chip's compiler was given: what was assumed of it, and what it takes.
+// Prints one row per program that the chip's compiler compiled: its assumed and its actual resources.
 void print_usage(const std::vector<api::CompiledOperator>& operators);
 
 }  // namespace tilescope::cli

@@ -9,11 +9,12 @@
 
 namespace tilescope::cli {
 
-// One operator: what binds, the terms of its time, and the numbers that it answers to. Nothing of one without a
-// program.
+// Prints one operator: its bottleneck, the terms of its time, and the numbers of the chip that it depends on. Prints
+// nothing for an operator without a program.
 void print_explained(const api::ExplainedOperator& op, const std::string& chip);
 
-// A suite: what binds each operator and the three numbers that it answers to most, then the mean over all.
+// Prints a suite: the bottleneck of each operator and the three numbers of the chip that it depends on most, then the
+// means over all operators.
 void print_explained_suite(const std::vector<api::ExplainedOperator>& operators);
 
 }  // namespace tilescope::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the columns of tables and the shorthand of layouts mean, in words: --legend.
+// --legend: the meaning of the columns of tables and of the shorthand of layouts, in words.
 
 #include <string>
 #include <string_view>
@@ -13,14 +13,14 @@ namespace tilescope::cli {
 // Adds --legend to a command that prints tables.
 void add_legend(CLI::App& command, bool& legend);
 
-// The meaning of a column by its title; empty of columns that a chip or a sweep names.
+// The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep.
 std::string_view meaning_of(std::string_view title);
 
-// Below the tables of a command: the columns that they had, and what stands in them as shorthand. Nothing where the
-// command was not asked for it.
+// Prints, below the tables of a command, the meaning of the columns and the shorthand that they had. Prints nothing
+// unless `asked`.
 void print_legend(bool asked);
 
-// Every column there is, and all shorthand.
+// Prints the meaning of every column and of all shorthand.
 void print_whole_legend();
 
 }  // namespace tilescope::cli

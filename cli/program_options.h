@@ -14,17 +14,18 @@
 
 namespace tilescope::cli {
 
-// --op with --size and --shape, or --suite; --dtype of either.
+// --op with --size and --shape, or --suite; --dtype for either.
 class WorkloadOptions {
  public:
   void add_to(CLI::App& command);
-  // Adds --mma and --stores, of commands that construct by ROLLER alone.
+  // Adds --mma, --stores, --fuse, --dataflow, --inputs-prearranged and --tensor-location, which the search roller
+  // obeys.
   void add_restrictions(CLI::App& command);
   bool given() const { return !op_->empty() || !suite_->empty(); }
   // Throws what CLI11 throws for a missing option.
   void require() const;
   bool is_suite() const { return !suite_->empty(); }
-  // The workload; an error at --dtype where it is none.
+  // The workload; an error at --dtype if it is no dtype.
   api::Workload read(base::Diagnostics& diags) const;
 
  private:
@@ -35,24 +36,24 @@ class WorkloadOptions {
   CLI::Option* suite_ = nullptr;
 };
 
-// Adds --kernel, a Kernel document, which excludes `other` ways to say what a command works on.
+// Adds --kernel, a Kernel document; excludes the options in `other`.
 CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other);
 
-// A workload, or --program, or (where asked for) --batch, or --kernel.
+// A workload, or --program, or (if enabled) --batch, or --kernel.
 class ProgramOptions {
  public:
   enum Batches { kNoBatches, kBatches };
   enum Kernels { kNoKernels, kKernels };
   void add_to(CLI::App& command, Batches batches, Kernels kernels = kNoKernels);
-  // Refuses another option beside those of programs.
+  // Makes `other` exclude the options that select programs.
   static void exclude(CLI::App& command, CLI::Option& other);
   // Throws what CLI11 throws for a missing option.
   void require_one() const;
   bool is_one() const { return !workload_.is_suite() && batch_file_.empty(); }
-  // Throws for a suite or a batch what CLI11 throws: `option` needs one program.
+  // Throws CLI::ValidationError for a suite or a batch, because `option` needs one program.
   void require_one_for(const std::string& option) const;
   bool is_batch() const { return !batch_file_.empty(); }
-  // Nothing after errors: a file that cannot be read, a dtype that is none.
+  // Returns nullopt after errors: a file that cannot be read, or an unknown dtype.
   std::optional<api::ProgramSource> read(base::Diagnostics& diags) const;
 
  private:
@@ -60,13 +61,13 @@ class ProgramOptions {
   std::string program_file_, batch_file_, kernel_file_;
 };
 
-// --microbench: curves of a chip, in place of programs.
+// --microbench: curves of a chip, instead of programs.
 class MicrobenchmarkOption {
  public:
-  // `what` begins its help, which ends with the names of the curves. Refuses the options of programs beside it.
+  // The help text is `what` and the names of the curves. Excludes the options that select programs.
   CLI::Option* add_to(CLI::App& command, const std::string& what);
   bool given() const { return option_->count() > 0; }
-  // As they were given: all of them where none is named.
+  // The names as they were given; none means all curves.
   const std::vector<std::string>& curves() const { return curves_; }
 
  private:
@@ -83,16 +84,16 @@ std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, api::ProgramFi
 // Adds --search: how programs are found.
 CLI::Option* add_search(CLI::App& command, std::string& search);
 
-// Adds --budget, of which `what` says what it counts, and --seed of the searches that try programs.
+// Adds --budget, with the help text `what`, and --seed, for the searches that try programs.
 void add_search_budget(CLI::App& command, const std::string& what, std::size_t& budget, std::uint64_t& seed);
 
-// What compile -o writes beside its programs: all of them as a batch.
+// The file with all programs as a batch, which compile -o writes in addition to its programs.
 inline constexpr const char* kBatchFile = "programs.jsonl";
 
-// Batches are as long as a tuning log.
+// Limits of a batch, which may be as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 
-// A whole file of such a length, or the batch in a folder that compile -o wrote; nothing after an error.
+// Reads a file within these limits, or the batch in a folder that compile -o wrote; nullopt after an error.
 std::optional<api::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
 
 }  // namespace tilescope::cli

@@ -18,7 +18,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `note` stands at the end of the line; what was done before this began counts for no rate.
+  // `note` ends the line. `done_before` is what was done before this object was made; it does not count for the rate.
   void update(std::size_t done, std::size_t all, std::string_view note = {}, std::size_t done_before = 0);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which sweep of a store a command is about.
+// Selects the sweep of a store that a command works on.
 
 #include <optional>
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace tilescope::cli {
 
-// STORE, and which of its sweeps.
+// STORE, and the title of one of its sweeps.
 struct StoredSweepOptions {
   std::string store, title;
 
   void add_to(CLI::App& command);
 };
 
-// The sweep of that title, or the store's only one where the title is empty. Nothing after an error.
+// The sweep of that title, or the store's only sweep if the title is empty; nullopt after an error.
 std::optional<experiments::StoredSweep> chosen_sweep(const experiments::Store& store, const StoredSweepOptions& options,
                                                      base::Diagnostics& diags);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What `sweep` and `status` say of a stored sweep to people.
+// The tables of `sweep` and `status` for people.
 
 #include "experiments/sweep/state.h"
 
@@ -9,18 +9,19 @@ namespace tilescope::cli {
 // "Banks (banks.yaml, model): 54 points of 6 operators: 54 done, 2 refused".
 std::string heading_of(const experiments::SweepState& state);
 
-// The bases and the best points: their coordinates, their weighted totals, and these over their base's. `#` is
-// the number of the point, as in status, export and report.
+// Prints the bases and the best points: their coordinates, their weighted totals, and the ratios of these to their
+// base's. `#` is the number of the point, as in status, export and report.
 void print_best(const experiments::SweepState& state);
 
-// What of a multi-fidelity sweep is simulated, how far from the model, and which chips that leaves apart; nothing of
-// others.
+// Prints which points of a multi-fidelity sweep are simulated, how far these times are from the model's, and which
+// chips differ by more than that. Prints nothing for other sweeps.
 void print_escalation(const experiments::SweepState& state);
 
-// Which shards are missing, and which have not all their rows, to stderr; nothing of a store of one shard alone.
+// Prints to stderr which shards are missing and which lack rows; nothing for a store that is a single shard.
 void print_missing(const experiments::StoredShards& shards);
 
-// Why points were refused and operators failed, the most frequent reasons, and which shards are missing, to stderr.
+// Prints to stderr the most frequent reasons for which points were refused and operators failed, and the missing
+// shards.
 void print_reasons(const experiments::SweepState& state);
 
 }  // namespace tilescope::cli

@@ -11,18 +11,19 @@ namespace tilescope::cli {
 
 struct Column {
   std::string title;
-  bool right = false;  // numbers
-  int rank = 0;        // where a terminal is too narrow, columns of the highest rank are left out first; 0 never is
+  bool right = false;  // numbers, aligned to the right
+  int rank = 0;        // on a narrow terminal, columns of the highest rank are left out first; 0 never is
 };
 
-// A table is as wide as it has to be, but for a terminal ($COLUMNS, or what the terminal says): there columns are left
-// out by their rank, which is said below, and then texts are broken at their blanks. A number is never cut.
+// A table is as wide as its contents, except on a terminal that is narrower ($COLUMNS, or what the terminal reports).
+// There it leaves out columns by rank, with a note below the table, and then breaks texts at blanks. A number is never
+// cut.
 class Table {
  public:
   enum Titles { kTitles, kNoTitles };
   explicit Table(std::vector<Column> columns, Titles titles = kTitles);
 
-  // One row; cells beyond the columns are a bug.
+  // Adds one row; more cells than columns are a bug.
   void add(std::vector<std::string> cells);
   void print() const;
 
@@ -32,16 +33,16 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The titles of columns that were printed so far, each once.
+// The titles of all columns printed so far, each once.
 std::vector<std::string> printed_titles();
 
 // Times and ratios in three digits, with the unit that keeps them readable: "12.3 us", "4.56 ms".
 std::string time_text(double us);
 // "1.1 to 1.4 ms", "980 us to 1.02 ms".
 std::string times_text(double low_us, double high_us);
-// The same of a band of times, with a "~" before it where it was measured of something else.
+// Likewise for a band of times, with a "~" before it if it was not measured for this chip, kind and element type.
 std::string band_text(const api::TimeBand& band);
-// "12.3 %", of what has no sign.
+// "12.3 %", for values without a sign.
 std::string share_text(double ratio);
 // "+12 %", "-3.4 %".
 std::string percent_text(double ratio);

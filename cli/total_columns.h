@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every table of operators has: how often each occurs, what share of the time it takes, and the totals below.
+// The columns that all tables of operators have: how often each occurs, its share of the time, and the totals below.
 
 #include <cstddef>
 #include <string>
@@ -15,15 +15,15 @@ namespace tilescope::cli {
 // of its own.
 void print_totals(const api::Totals& totals, const char* time);
 
-// Adds the columns that every list of operators has: how often each occurs (where one does more than once), the share
-// of its time and its operations a second, and below the rows what they take together.
+// Adds the columns that all lists of operators have: how often each occurs (if one occurs more than once), its share of
+// the time and its operations per second; and the totals below the rows.
 class TotalColumns {
  public:
   explicit TotalColumns(std::vector<api::TimedOperator> operators);
 
-  // Behind the operator's name: `count`.
+  // After the operator's name: `count`.
   void add_count(std::vector<Column>& columns) const;
-  // Behind its time: `share` and `FLOP/s`.
+  // After its time: `share` and `FLOP/s`.
   void add_rates(std::vector<Column>& columns) const;
 
   void add_count(std::vector<std::string>& row, std::size_t i) const;

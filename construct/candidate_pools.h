@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What constructions share of stages that many chips are asked for: their programs, made and counted once for all chips
-// of one geometry. Results do not depend on it. Not for several threads.
+// Programs that constructions of the same stages for many chips share: they are made and counted once for all chips of
+// one geometry. Results do not depend on the pools. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,37 +17,37 @@ namespace tilescope::construct {
 
 class CandidatePool;
 
-// The chip with the figures left out that decide what programs take, and not which there are and what they do: how many
-// cores there are, and how many threads and blocks on them, rates, latencies and pipes, capacities of caches and DRAM,
-// launches, calibration. Chips whose rest is equal share pools.
+// The chip without the figures that affect only the time of programs, not which programs there are and what they do:
+// the numbers of cores and of threads and blocks on them, rates, latencies and pipes, capacities of caches and DRAM,
+// launches, calibration. Chips with equal keys share pools.
 arch::ArchSpec geometry_key(const arch::ArchSpec& a);
 
 class CandidatePools {
  public:
-  // Keeps pools of so many bytes at least one of which was in use, the least recently used goes first.
+  // Evicts the least recently used pools, before another is made, until the pools hold at most `max_bytes`.
   explicit CandidatePools(std::size_t max_bytes);
   ~CandidatePools();
   CandidatePools(const CandidatePools&) = delete;
   CandidatePools& operator=(const CandidatePools&) = delete;
 
-  // Valid until the next call.
+  // The pool of a stage for chips of this one's geometry; valid until the next call.
   CandidatePool& of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
-  // Chips that are going to be asked for, of one geometry, in place of those that were before: what programs take is
-  // found for all of them at a time. They stay where they are until this is called again.
+  // Announces chips of one geometry whose programs are searched next, in place of the previous ones; times of programs
+  // are then computed for all of them together. The pointers must stay valid until the next call.
   void expect(std::vector<const arch::ArchSpec*> chips);
 
-  // Lets go of the pools that chips of this one's geometry share, under whatever restrictions.
+  // Removes the pools of this chip's geometry, under any restrictions.
   void drop(const arch::ArchSpec& a);
 
-  // Pools that were made, those that were made again after they had gone among them.
+  // Number of pools made, including those made again after eviction.
   std::uint64_t made() const { return made_; }
 
  private:
   CandidatePool& pool_of(const expr::Expression& one_stage, const arch::ArchSpec& a, const Restrictions& given);
 
   const std::size_t max_bytes_;
-  std::list<std::unique_ptr<CandidatePool>> pools_;  // used last first
+  std::list<std::unique_ptr<CandidatePool>> pools_;  // most recently used first
   std::vector<const arch::ArchSpec*> expected_;
   std::uint64_t made_ = 0;
 };

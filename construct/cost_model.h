@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What ranks programs: construct/ builds them and asks a cost model for their time. The cost model comes from
-// experiments/ (the model, the simulator, a measurement), so that construction depends on none of them.
+// The function that ranks programs: construct/ builds programs and asks a cost model for their time. The cost model
+// comes from experiments/ (the model, the simulator, a measurement), so that construction depends on none of them.
 
 #include <functional>
 #include <vector>

@@ -12,26 +12,25 @@
 
 namespace tilescope::construct {
 
-// How stages may become one: not at all, elementwise ones in the bodies of those that read them (expr/rewrite.h), or
-// also in one kernel, with tensors that stay in the core (fuse.h).
+// How stages may be fused: not at all; elementwise stages inlined into the bodies of the stages that read them
+// (expr/rewrite.h); or also several stages in one kernel, with tensors that stay in the core (fuse.h).
 enum class Fuse : std::uint8_t { kNone, kInline, kAll };
 
-// Where the inputs of a program lie before it runs, and its results afterwards: in the cores' memories or in the DRAM.
+// Where inputs lie before a program runs, and results afterwards, on a BSP machine.
 enum class TensorLocation : std::uint8_t { kCores, kDram };
 
-// What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
-// chip does to one tile.
+// Choices that the caller fixes; construction makes the others. A sweep can thus show the gain of padding, or the
+// effect of a chip on one tile.
 struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
-  bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
+  bool direct_stores = false;  // results are stored from registers alone, not through the scratchpad
   Fuse fuse = Fuse::kAll;
-  bool inputs_prearranged = false;  // inputs lie where the programs want them, on chips whose cores exchange
-  std::optional<tile::Dataflow> dataflow = {};         // the only one that inputs may have on a BSP machine
-  std::optional<TensorLocation> tensor_location = {};  // on a BSP machine; in the DRAM, if it has one, where absent
-  // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
-  // nothing says so.
+  bool inputs_prearranged = false;              // class bsp: inputs are already laid out as the programs need them
+  std::optional<tile::Dataflow> dataflow = {};  // class bsp: of all inputs; any if absent
+  std::optional<TensorLocation> tensor_location = {};  // class bsp: if absent, in the DRAM if the chip has one
+  // Returns why a matrix instruction of the chip may not multiply (lower/lower.h); empty where it may. Null: all may.
   std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
-  std::string instruction = {};          // the only one of them that may, by name; any where empty
+  std::string instruction = {};          // name of the only matrix instruction that may multiply; empty: any may
   std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };
 

@@ -15,16 +15,16 @@
 
 namespace tilescope::construct {
 
-// The best `keep` programs of a single-stage expression on a chip, best first by the model, no two of the same tiles
-// and sharing. Deterministic. Empty only where no program fits the chip and the restrictions. Results do not depend on
-// `pools`, which callers give that ask for many chips, nor the first ten of them on `keep`. Programs that are left out
-// are slower than the tenth, but for a gap of kSearchGap (docs/construct.md, "How a search ends"). `statistics`, where
-// it is given, gets what the construction cost.
+// The best `keep` programs of a single-stage expression on a chip, best first by the model; no two have the same tiles
+// and sharing. Deterministic. Empty only where no program fits the chip and the restrictions. `pools` saves work in
+// calls for many chips and does not change results; the first ten results do not depend on `keep`. Programs that are
+// left out are slower than the tenth, except within a gap of kSearchGap (docs/construct.md, "How a search ends").
+// `statistics`, if not null, receives the cost of the construction.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, std::size_t keep,
                            const Restrictions& restrictions = {}, CandidatePools* pools = nullptr,
                            SearchStatistics* statistics = nullptr);
 
-// The same by another cost model.
+// The same, ranked by another cost model.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
                            std::size_t keep, const Restrictions& restrictions = {});
 

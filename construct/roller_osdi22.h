@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The two search policies of ROLLER's published artifact (OSDI'22), reproduced to the rule: one for operators with data
-// reuse (matmul, convolution), one for the others (elementwise, pooling, reduction, depthwise convolution). They are
-// our baseline. Every constant of a chip comes from its `baselines`; the numbers in this code are the policies' own.
+// The two search policies of ROLLER's published artifact (OSDI'22), reproduced rule by rule: one for operators with
+// data reuse (matmul, convolution), one for the others (elementwise, pooling, reduction, depthwise convolution). They
+// are our baseline. Every constant of a chip comes from its `baselines`; the numbers in this code are the policies'
+// own.
 //
 // Ignores: tensor cores, storage padding, and operators that were collapsed by hand.
 
@@ -32,8 +33,8 @@ struct Osdi22Result {
 };
 
 // Searches for `keep` programs of a single-stage expression. A program's block tile holds the published block tile and
-// reduction step, its thread tile the published register tile, whose elements are vthreads (per_thread is 1).
-// There may be none: no tile of a tiny operator fills a warp. `max_vector` bounds one access of one thread.
+// reduction step, its thread tile the published register tile, whose elements are vthreads (per_thread is 1). The
+// result may have no programs: no tile of a tiny operator fills a warp. `max_vector` bounds one access of one thread.
 Osdi22Result roller_osdi22(const expr::Expression& one_stage, const arch::RollerBaseline& constants, int keep,
                            base::Bytes max_vector);
 

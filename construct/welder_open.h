@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tile policy of Welder's open code (OSDI'23; nox-410/Welder, branch main), reproduced to the rule: output tiles of
-// a fused group, ranked by bytes of a block times waves. Every constant of a chip comes from its `baselines`; the
+// The tile policy of Welder's open code (OSDI'23; nox-410/Welder, branch main), reproduced rule by rule: output tiles
+// of a fused group, ranked by bytes of a block times waves. Every constant of a chip comes from its `baselines`; the
 // numbers in this code are the policy's own.
 //
 // Ignores: the rejection of block orders that differ from the output's, and which stages to fuse: the open code
@@ -25,17 +25,17 @@ struct WelderWarps {
   bool cutlass = false;              // by hand-written instructions, not by the compiler's interface
 };
 
-// What the policy chooses of one stage. Extents have one number per axis of the output or of the reduction.
+// The policy's choices for one stage. Extents have one number per axis of the output or of the reduction.
 struct WelderStage {
   tile::Extents block;
   tile::Extents steps;
   tile::Extents threads, reduction_threads;           // empty where matrix instructions compute
-  std::vector<std::pair<int, std::int64_t>> vectors;  // tensor, elements of one access that caches it
+  std::vector<std::pair<int, std::int64_t>> vectors;  // tensor, elements of one access that copies it to shared memory
   tile::Extents packed;                               // neighbouring elements of a thread; empty where 1 everywhere
   std::optional<WelderWarps> warps;
 };
 
-// Blocks in panels, as a fused multiplication on matrix instructions orders them.
+// The order of blocks in panels, for a single matrix product on matrix instructions.
 struct WelderPanels {
   bool by_row = false;
   std::int64_t width = 0;

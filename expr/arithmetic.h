@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arithmetic in whole numbers over named ones, as the sizes of a suite's file write it: `3 * hidden`, `seq / 2`.
+// Integer arithmetic over named variables, as suite files write sizes: `3 * hidden`, `seq / 2`.
 
 #include <cstdint>
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace tilescope::expr {
 
-// The value of a name, or nothing after an error at the token.
+// Returns the value of a name, or nullopt after reporting an error at the token.
 using ValueOf = std::function<std::optional<std::int64_t>(const Token& name)>;
 
-// The value of `text`, which begins at `at`: + - * / %, brackets, and min, max, ceil_div of two numbers. A division
-// that leaves a rest, one by zero, and what does not fit 64 bits are errors at their column, as are mistakes of the
-// text; every name of it is looked up. Nothing after an error.
+// Evaluates `text`, which begins at `at`. The notation has + - * / %, parentheses, and min, max, ceil_div of two
+// numbers. Every name is looked up through `value_of`. Syntax errors, inexact division, divisors below 1 and overflow
+// of 64 bits are reported at their column; then the result is nullopt.
 std::optional<std::int64_t> evaluate(std::string_view text, base::Position at, const ValueOf& value_of,
                                      base::Diagnostics& diags);
 

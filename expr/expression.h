@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tensor expression with every range and shape known: what expr/parse.h and expr/infer.h make of index notation such
-// as `C[m,n] +=! A[m,k] * B[k,n]`. In memory axes, tensors and scalars are small integers; names exist only in
-// documents.
+// A tensor expression with all ranges and shapes known, as expr/parse.h and expr/infer.h build it from index notation
+// such as `C[m,n] +=! A[m,k] * B[k,n]`. Axes, tensors and scalars are small integers in memory; only documents use
+// names.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tilescope::expr {
 
-// Limits of one stage; the parser refuses what exceeds them.
+// Limits of one stage; the parser refuses larger ones.
 inline constexpr std::size_t kMaxAxes = 12;
 inline constexpr std::size_t kMaxRank = 8;
 inline constexpr std::size_t kMaxReads = 16;
@@ -39,8 +39,8 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-// One coordinate of a read: the sum of its terms and the offset, and for `y/2` or `y%16` that sum divided (rounding
-// down) by `divisor` or taken modulo `modulus`. Only a plain sum is affine.
+// One coordinate of a read: the sum of its terms and the offset. For `y/2` that sum is divided by `divisor` (rounding
+// down), for `y%16` taken modulo `modulus`. Only a plain sum is affine.
 struct Coordinate {
   base::FixedVector<Term, kMaxAxes> terms;
   std::int64_t offset = 0;
@@ -48,7 +48,7 @@ struct Coordinate {
   std::int64_t modulus = 0;  // 0: none
 
   bool affine() const { return divisor == 1 && modulus == 0; }
-  // The axis that stands there alone, as it is, or nothing.
+  // The axis where the coordinate is a single axis and nothing else, or nullopt.
   std::optional<int> bare_axis() const {
     const bool bare = affine() && offset == 0 && terms.size() == 1 && terms[0].coefficient == 1;
     return bare ? std::optional(terms[0].axis) : std::nullopt;
@@ -68,7 +68,7 @@ enum class NodeKind : std::uint8_t { kNumber, kScalar, kRead, kNegate, kAdd, kSu
 
 enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid, kErf, kRelu, kAbs, kMax, kMin };
 
-// One node of a stage's body, in post order: operands stand before their operator, the root is last.
+// One node of a stage's body, in post order: operands precede their operator, the root is last.
 struct Node {
   NodeKind kind{};
   double number = 0;          // kNumber
@@ -81,7 +81,7 @@ struct Node {
 
 // One statement: output[spatial axes] (reducer)= body.
 struct Stage {
-  std::string text;  // as the user wrote it, white space normalised: what programs print
+  std::string text;  // as the user wrote it, white space normalised; programs print it
   int output = 0;    // tensor
   Reducer reducer = Reducer::kNone;
   std::vector<Axis> axes;  // spatial in the order of the output, then reduced in the order of first use
@@ -114,15 +114,15 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-// One or several stages in order; a later one may read what an earlier one wrote. Element counts of all tensors and the
-// product of all axes of a stage fit 64 bits in bytes and operations: inference refuses what does not.
+// One or several stages in order; a later stage may read the output of an earlier one. The bytes of each tensor and the
+// operations of each stage fit 64 bits: inference refuses larger ones.
 struct Expression {
   std::vector<Tensor> tensors;
   std::vector<std::string> scalars;
   std::vector<Stage> stages;
   base::Dtype dtype{};
   base::Dtype accumulate{};
-  std::vector<std::string> notes;  // what was approximated: a read that is not affine takes the full extent
+  std::vector<std::string> notes;  // approximations, such as a read that is not affine and takes the full extent
 
   bool operator==(const Expression&) const = default;
 };

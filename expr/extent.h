@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The values a coordinate takes while its axes run over their ranges.
+// The range of a coordinate's values while its axes run over their ranges.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// Lowest and highest value of the coordinate, axis a running from 0 to sizes[a]-1; nothing where a sum on the way
+// Lowest and highest value of the coordinate, where axis a runs from 0 to sizes[a]-1; nullopt where an intermediate sum
 // exceeds 64 bits. Exact for affine coordinates; for `%` at most as wide as 0..modulus-1.
 std::optional<Span> span_of(const Coordinate& c, const std::vector<std::int64_t>& sizes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From parsed stages, given sizes and given shapes to an Expression with every range and shape.
+// Builds an Expression with all ranges and shapes from parsed stages, given sizes and given shapes.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace tilescope::expr {
 
-// What is given beside the text; each figure with the place that messages show.
+// Sizes, shapes and dtypes given in addition to the text, each with the position that messages show.
 struct GivenSize {
   std::string axis;
   std::int64_t size = 0;
@@ -39,24 +39,25 @@ struct Problem {
   base::Position at;
   std::vector<GivenSize> sizes;
   std::vector<GivenShape> shapes;
-  std::vector<GivenDtype> dtypes;  // of inputs whose elements are sums of an earlier expression, of its accumulator
+  std::vector<GivenDtype> dtypes;  // of inputs that hold an earlier expression's sums, in its accumulator dtype
   base::Dtype dtype = base::Dtype::kF32;
   std::optional<base::Dtype> accumulate;  // default_accumulator(dtype) where absent
-  bool of_suite = false;                  // sizes are given by a file's key `sizes`, else by --size
+  bool of_suite = false;                  // from a suite file: messages then suggest its key `sizes`, else --size
 };
 
-// Ranges: a given size; else the extent of a dimension that the bare axis reads, of a given shape or an earlier stage's
-// output; else, for an axis of an intermediate output, what later stages read of it. Shapes of inputs: as given, else
-// the highest coordinate read plus one. An axis of one name has one range within its stage only: stages may use a name
-// twice with different ranges unless --size gives it. Every mistake (no range, ranks that differ, a size that no axis
-// has, more than 64 bits of elements or operations, an input shape that no read can touch) goes to `diags`.
+// The range of an axis is, in this order: its given size, or its extent in the output's given shape; the extent of a
+// dimension that the axis alone indexes, in a given shape or an earlier stage's output; for an axis of an intermediate
+// output, the extent that later stages read. The shape of an input is the given one, else the highest coordinate read
+// plus one. An axis name has one range within its stage only: two stages may use a name with different ranges unless
+// --size gives it. Every mistake (no range, ranks that differ, a size for an unknown axis, elements or operations
+// beyond 64 bits, an input shape that every read misses) goes to `diags`; then the result is nullopt.
 std::optional<Expression> infer(const Problem& problem, const std::vector<ParsedStage>& stages,
                                 base::Diagnostics& diags);
 
-// parse, then infer.
+// Calls parse, then infer.
 std::optional<Expression> build(const Problem& problem, base::Diagnostics& diags);
 
-// One stage of an expression as an expression of its own, the tensors it reads being inputs: what a kernel computes.
+// One stage of an expression, as an expression whose inputs are the tensors that the stage reads.
 Expression single_stage(const Expression& whole, std::size_t stage);
 
 }  // namespace tilescope::expr

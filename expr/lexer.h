@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Words of index notation with their places, and the cursor that the readers of expr/parse.h and expr/parse_args.h walk
-// over them. After a mistake the cursor stands at the next separator, so that one mistake is reported once and the next
-// part is still read.
+// Tokens of index notation with their positions, and the cursor with which expr/parse.h and expr/parse_args.h read
+// them. After a mistake the cursor skips to the next separator, so that one mistake is reported once and the next part
+// is still read.
 
 #include <cstdint>
 #include <string>
@@ -18,18 +18,18 @@ enum class TokenKind : std::uint8_t {
   kInteger,  // digits alone
   kNumber,   // with a point or an exponent
   kSymbol,   // one character of []()+-*/%,;
-  kAssign,   // `=`, `+=!` and whatever is meant to be one of them
+  kAssign,   // `=`, `+=!` and misspellings of these
   kUnknown,  // a character that the notation does not have
   kEnd,
 };
 
 struct Token {
   TokenKind kind{};
-  std::string_view text;  // a part of the input
+  std::string_view text;  // a view of the input
   base::Position at;
 };
 
-// The words of the text, the last being kEnd. Columns count characters (UTF-8) from `at`.
+// The tokens of the text; the last one is kEnd. Columns count characters (UTF-8) from `at`.
 std::vector<Token> tokenize(std::string_view text, base::Position at);
 
 // How messages name a token: `'*'` or `the end`.
@@ -37,24 +37,24 @@ std::string describe(const Token& token);
 
 class Cursor {
  public:
-  // Mistakes end at the next `separator`.
+  // After a mistake, reading resumes at the next `separator`.
   Cursor(std::string_view text, base::Position at, char separator, base::Diagnostics& diags);
 
   const Token& peek() const { return tokens_[next_]; }
   bool at_kind(TokenKind kind) const { return peek().kind == kind; }
   bool at_symbol(char symbol) const;
-  // The token before the one that is next.
+  // The token before the next one.
   const Token& last() const;
 
   Token take();
-  // Takes the symbol where it is next.
+  // Takes the symbol if it is the next token.
   bool take_symbol(char symbol);
   // Takes the symbol or fails with "expected ']' `where`, got ...".
   bool expect_symbol(char symbol, std::string_view where);
 
-  // A mistake after which reading goes on.
+  // Reports a mistake; reading goes on.
   void error(base::Position at, std::string text);
-  // A mistake that ends this part: skips to the separator. Silent where this part has failed before.
+  // Reports a mistake and skips to the separator. Reports nothing where this part has failed before.
   void fail(base::Position at, std::string text);
   // fail with "expected `what`, got ..." at the next token.
   void fail_expected(std::string_view what);
@@ -76,7 +76,7 @@ class Cursor {
   int depth_ = 0;
 };
 
-// One level of parentheses, calls or signs for as long as it lives; fails the cursor where they are nested too deeply.
+// One level of parentheses, calls or signs, for the lifetime of the object. Fails the cursor where nesting is too deep.
 class Nesting {
  public:
   explicit Nesting(Cursor& cursor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Index notation to syntax: `O[n,f,y,x] +=! I[n,c,y*2+r-1,x*2+s-1] * W[f,c,r,s]`, stages joined by `;`. Every mistake
-// of the text is reported with its column; meaning (ranges, shapes, ranks) is expr/infer.h's.
+// Parses index notation: `O[n,f,y,x] +=! I[n,c,y*2+r-1,x*2+s-1] * W[f,c,r,s]`, stages joined by `;`. Every syntax error
+// is reported with its column; expr/infer.h checks the meaning (ranges, shapes, ranks).
 
 #include <cstdint>
 #include <optional>
@@ -14,10 +14,10 @@
 
 namespace tilescope::expr {
 
-// Bytes of a text that the parser reads.
+// The most bytes of a text that the parser accepts.
 inline constexpr std::size_t kMaxText = std::size_t{16} << 10;
 
-// A coordinate as written, axes still by name.
+// A coordinate as written, with axes by name.
 struct NamedTerm {
   std::string axis;
   std::int64_t coefficient = 1;
@@ -51,7 +51,7 @@ struct ParsedStage {
   std::vector<base::Position> number_at;  // of the kNumber nodes, in their order
 };
 
-// Where the text stands: column 1 of the text is at `at` (inside a document, the first character of the string).
+// Parses `text`, whose first character is at `at`. Returns nullopt after errors.
 std::optional<std::vector<ParsedStage>> parse(std::string_view text, base::Position at, base::Diagnostics& diags);
 
 // The spelling of a reducer (`+=!`) and of a function (`exp`).
@@ -60,7 +60,7 @@ std::string_view spelling(Function f);
 // All of them, in the order of their enumerators.
 std::vector<std::string_view> reducer_spellings();
 std::vector<std::string_view> function_spellings();
-// 1 or 2 operands.
+// Number of operands: 1 or 2.
 int arity(Function f);
 
 }  // namespace tilescope::expr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The variables of a suite's file: numbers, or arithmetic over other variables, that its operators' sizes are made of.
+// The variables of a suite file: numbers, or arithmetic over other variables, from which operator sizes are computed.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace tilescope::expr {
 
-// One of them with the value that it has here.
+// A variable with its value.
 struct SuiteVariable {
   std::string name;
   std::int64_t value = 0;
@@ -26,17 +26,19 @@ struct SuiteVariable {
 
 class SuiteVariables {
  public:
-  // `given` are values from outside, which go before the file's; `document` is the file's text.
+  // `given` are values from outside, which take precedence over the file's; `document` is the file's text.
   SuiteVariables(const std::vector<GivenSize>& given, std::string_view document, base::Diagnostics& diags);
 
-  // The map `variables` of the file: a name with a number, a text of arithmetic, or nothing where it has no default.
+  // Defines the entries of the file's map `variables`: a name with a number, with arithmetic as text, or with null
+  // where it has no default.
   void define(const base::Map& variables);
 
-  // A whole number as the file writes it, either so or as arithmetic over variables; nothing after an error.
+  // The value of a whole number or of arithmetic over variables in the file; nullopt after an error.
   std::optional<std::int64_t> number(const base::Value* v, std::string_view name);
 
-  // Evaluates what no operator asked for, and reports values from outside of which the suite has no variable. Call it
-  // last; all variables that have a value, in the order of the file, those that it does not define behind them.
+  // Evaluates the variables that no operator used, and reports outside values for variables that the suite does not
+  // have. Call it last. Returns all variables that have a value, in the order of the file; variables that the file does
+  // not define come last.
   std::vector<SuiteVariable> finish();
 
  private:
@@ -53,10 +55,10 @@ class SuiteVariables {
 
   std::string_view document_;
   base::Diagnostics& diags_;
-  std::map<std::string, std::pair<GivenSize, bool>, std::less<>> given_;  // and whether the suite has it
+  std::map<std::string, std::pair<GivenSize, bool>, std::less<>> given_;  // and whether the suite uses it
   std::map<std::string, Variable, std::less<>> variables_;
   std::vector<std::string> order_;
-  int depth_ = 0;  // of variables that are being read, each for the one before
+  int depth_ = 0;  // nesting of variables whose definitions are being evaluated
 };
 
 }  // namespace tilescope::expr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the statements of a Kernel touch: arrays, and places in them as affine functions of indices.
+// The arrays that the statements of a Kernel access, and places in them as affine functions of indices.
 
 #include <cstdint>
 #include <string>
@@ -27,8 +27,8 @@ struct Affine {
 
 enum class IndexKind : std::uint8_t { kBlock, kThread, kLoop, kDerived };
 
-// An integer that addresses depend on. A derived one is floor(of / divisor) and, where `modulus` is not 0, the rest of
-// that modulo `modulus`; `of` has earlier indices only.
+// An integer that addresses depend on. A derived one is floor(of / divisor), modulo `modulus` where that is not 0; `of`
+// has earlier indices only.
 struct Index {
   std::string name;
   IndexKind kind{};
@@ -42,7 +42,7 @@ struct Index {
 
 enum class Space : std::uint8_t { kGlobal, kShared, kRegister };
 
-// An array: of the module's memory, of a block's scratchpad, or of one thread's registers.
+// An array in the module's memory, in a block's scratchpad, or in one thread's registers.
 struct Buffer {
   std::string name;
   Space space{};
@@ -50,8 +50,8 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
-  // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0 where elements lie in their
-  // order. TmaBox and Wgmma alone touch a swizzled array, and count its elements as if it were not.
+  // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0: no swizzle. Only TmaBox and
+  // Wgmma access a swizzled array, and their offsets ignore the swizzle.
   std::int64_t swizzled_row = 0;
 
   bool operator==(const Buffer&) const = default;

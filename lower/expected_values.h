@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a program's kernels have to compute: its stages by plain loops, on inputs that are drawn.
+// The values that a program's kernels have to compute: its stages as plain loops, on random inputs.
 
 #include <map>
 #include <random>
@@ -16,20 +16,21 @@ namespace tilescope::lower {
 // Values of tensors by name.
 using NamedValues = std::map<std::string, expr::Values>;
 
-// What every scalar of a program is taken for.
+// The value of every scalar of a program.
 inline constexpr double kScalar = 0.5;
 
-// Draws the inputs that `values` lacks: quarters from -1 to 1 (whole numbers from -4 to 4 of integers), of which sums
-// and products are exact in f32, whatever their order.
+// Draws the inputs that `values` lacks: quarters from -1 to 1, or whole numbers from -4 to 4 for integer dtypes. Their
+// sums and products are exact in f32, whatever their order.
 void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& values);
 
-// Iterations of a plain loop: the time of reference values.
+// Number of iterations of the plain loops, to which the time for reference values is proportional.
 double points_of(const expr::Expression& e);
 
-// Draws the inputs and runs the stages one after the other by expr/reference.h. Time is the work of all stages.
+// Draws the inputs that `values` lacks, runs the stages one after the other by expr/reference.h, and adds their
+// results. The time is that of the work of all stages.
 void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values);
 
-// The module's globals as its readers take them: inputs filled, the rest empty.
+// The values of the module's globals as its readers take them: inputs filled, the rest empty.
 std::vector<expr::Values> globals_of(const Module& m, const NamedValues& values);
 
 }  // namespace tilescope::lower

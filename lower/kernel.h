@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A Kernel: what every thread of a block does, as plain data. It is a small loop nest of copies, arithmetic, barriers
-// and waits; every address is an affine function of indices. Interpreter, simulator and emitted text read nothing else,
-// so that counters which agree are a fact about the kernel and not about a shared formula.
+// and waits; every address is an affine function of indices. The interpreter, the simulator and the emitted text read
+// nothing else, so that equal counters are a fact about the kernel and not about a shared formula.
 //
 // What a kernel means:
-// - All threads of a block run the body. Loops and `If` are uniform: all threads of a block take the same way.
+// - All threads of a block run the body. Loops and `If` are uniform: all threads of a block take the same path.
 // - A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
 //   nothing.
-// - What a thread writes to shared memory others see after the next Barrier.
-// - An asynchronous copy lands at any time between its issue and the Wait that covers its group: then its thread sees
-//   it, and after a Barrier the others.
-// - Groups of lanes, as many as their maps have, execute LoadMatrix, Mma, Wgmma and ReduceLanes together: threads of a
-//   block from a multiple of that number on.
+// - Other threads see what a thread writes to shared memory after the next Barrier.
+// - An asynchronous copy lands at any time between its issue and the Wait that covers its group. Its thread sees it
+//   after that Wait, other threads after a Barrier that follows.
+// - Groups of lanes execute LoadMatrix, Mma, Wgmma and ReduceLanes together. A group is as many neighbouring threads of
+//   a block as the statement has lanes, and begins at a multiple of that number.
 // - Where warps are specialised, each role runs its own body at the same time as the others and synchronises with them
 //   through mbarriers alone: a warp that has waited for a phase of an mbarrier sees what the arriving warps wrote
 //   before they arrived, and the data of the TMA loads for that phase. A Barrier is for kernels that are not
@@ -33,9 +33,9 @@
 
 namespace tilescope::lower {
 
-// target = reducer(target, body), or target = body where the reducer is kNone; computed in the numbers that
-// expr::numbers_of says and rounded to the target's dtype. Reads of the body are positions in `operands`. Registers
-// only. A mean is a sum here, divided by a later statement.
+// target = reducer(target, body), or target = body where the reducer is kNone. It computes in the numbers that
+// expr::numbers_of gives and rounds to the target's dtype. Reads of the body are positions in `operands`. All accesses
+// are to registers. A mean is a sum here, divided by a later statement.
 struct Compute {
   Access target;
   expr::Reducer reducer = expr::Reducer::kNone;
@@ -46,10 +46,9 @@ struct Compute {
   bool operator==(const Compute& o) const;
 };
 
-// The registers that neighbouring lanes of a warp have at `target` are reduced, and every one of them has the result:
-// a butterfly of shuffles in which each lane takes in the value of the lane 1, 2, 4, ... away (PTX's shfl.sync.bfly),
-// rounded to the target's dtype each time. `lanes`, a power of two, take part together; threads of a block are whole
-// numbers of them.
+// Reduces the registers at `target` of `lanes` neighbouring lanes of a warp; every one of them gets the result. It is a
+// butterfly of shuffles in which each lane takes in the value of the lane 1, 2, 4, ... away (PTX's shfl.sync.bfly),
+// rounded to the target's dtype each time. `lanes` is a power of two and divides the threads of a block.
 struct ReduceLanes {
   Access target;
   expr::Reducer reducer = expr::Reducer::kSum;
@@ -64,12 +63,12 @@ struct Barrier {
 struct Statement;
 struct Loop {
   int index = 0;
-  std::int64_t unroll = 0;  // iterations an emitter unrolls to; 0 leaves it to the compiler, the extent unrolls wholly
+  std::int64_t unroll = 0;  // iterations to unroll to; 0: the compiler decides; the extent: the whole loop
   std::vector<Statement> body;
 
   bool operator==(const Loop&) const = default;
 };
-// Guards are equal for all threads of a block.
+// Guards have equal values in all threads of a block.
 struct If {
   std::vector<Guard> when;
   std::vector<Statement> body;
@@ -95,12 +94,12 @@ struct Statement {
   std::variant<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
                Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
       what;
-  std::string note;  // for readers: what this statement is for; empty where it speaks for itself
+  std::string note;  // the purpose of this statement, for people; may be empty
 
   bool operator==(const Statement&) const = default;
 };
 
-// The bodies inside a statement: of a loop, an If, each role.
+// Calls visit with the bodies inside a statement: of a loop, an If, each role.
 template <class S, class Visit>
 void for_inner_bodies(S& statement, const Visit& visit) {
   if (auto* loop = std::get_if<Loop>(&statement.what)) visit(loop->body);
@@ -109,7 +108,7 @@ void for_inner_bodies(S& statement, const Visit& visit) {
     for (auto& role : specialized->roles) visit(role.body);
 }
 
-// Every statement of a body and of those inside it, in the order in which they stand.
+// Calls visit with every statement of a body and of those inside it, in order.
 template <class Visit>
 void for_each_statement(const std::vector<Statement>& body, const Visit& visit) {
   for (const Statement& s : body) {
@@ -126,7 +125,7 @@ struct Kernel {
   std::int64_t blocks = 1;
   std::int64_t threads = 1;    // of a block
   std::int64_t warp = 1;       // threads of a warp
-  std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
+  std::int64_t registers = 0;  // 32-bit registers that a compiler may give a thread; 0: the compiler decides
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
   std::vector<Mbarrier> mbarriers;
@@ -149,7 +148,7 @@ struct Global {
   bool operator==(const Global&) const = default;
 };
 
-// What one rProgram becomes: kernels in the order in which they run, and the memory they share.
+// The lowered form of one rProgram: kernels in the order in which they run, and the memory that they share.
 struct Module {
   std::vector<Global> globals;
   std::vector<std::string> scalars;
@@ -164,10 +163,10 @@ const MatrixInstruction& instruction_of(const Kernel& k, const Multiply& m) {
   return k.matrix_instructions[static_cast<std::size_t>(m.instruction)];
 }
 
-// Least and greatest value that the affine can take, each index taken alone.
+// Least and greatest value that the affine can take, each index treated as independent.
 expr::Span range_of(const Kernel& k, const Affine& a);
 
-// Where every global begins, in bytes: one after the other, each at a multiple of 256, as device allocators place them.
+// The byte address of every global: one after the other, each at a multiple of 256, as device allocators place them.
 std::vector<std::int64_t> base_addresses(const Module& m);
 
 }  // namespace tilescope::lower

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels that no program describes: microbenchmarks, and what tests write down.
+// Kernels that come from no program: microbenchmarks, and kernels of tests.
 
 #include <cstdint>
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace tilescope::lower {
 
-// A module of one kernel, built step by step: arrays, indices, then what runs. Sizes of arrays are in elements. What
-// adds an array or an index returns its number, as Access and Loop take it.
+// A module of one kernel, built step by step: arrays, indices, then statements. Sizes of arrays are in elements. A
+// function that adds an array or an index returns its number, as Access and Loop take it.
 class KernelBuilder {
  public:
   KernelBuilder(std::string name, std::int64_t blocks, std::int64_t threads)
       : indices_(prepared(std::move(name), blocks, threads)) {}
-  KernelBuilder(KernelBuilder&&) = default;  // the kernel stays where it is; a copy's indices would be the other's
+  KernelBuilder(KernelBuilder&&) = default;  // the kernel keeps its address; a copy's indices would be the original's
 
   IndexMaker& indices() { return indices_; }
   Affine block() const { return indices_.block(); }
@@ -57,7 +57,7 @@ class KernelBuilder {
   }
 
   Module module_;
-  IndexMaker indices_;  // of the module's kernel, hence after it
+  IndexMaker indices_;  // refers to the module's kernel, hence after it
 };
 
 // --- statements
@@ -70,7 +70,7 @@ inline Statement barrier() { return {Barrier{}, {}}; }
 inline Statement loop_over(int index, std::vector<Statement> body, std::int64_t unroll = 1) {
   return {Loop{index, unroll, std::move(body)}, {}};
 }
-// to = from, which waits for it.
+// to = from; it waits for `from`.
 inline Statement assign(Access to, Access from) {
   return {Compute{std::move(to), expr::Reducer::kNone, {{.kind = expr::NodeKind::kRead}}, {std::move(from)}}, {}};
 }

@@ -15,25 +15,25 @@
 namespace tilescope::lower {
 
 struct KernelDocument {
-  std::string arch;  // the chip that it was made for; empty where it does not say
+  std::string arch;  // the chip that it was made for; empty where it names none
   Module module;
-  // The stages that the kernels compute, by their spaces alone: nothing is cut. Nothing where the document says none.
+  // The stages that the kernels compute, only as tile spaces without a tiling. nullopt where the document states none.
   std::optional<tile::RProgram> computes;
 };
 
-// The number that a Kernel document's `format` has.
+// The value of a Kernel document's `format`.
 inline constexpr std::int64_t kKernelFormat = 1;
 
-// Documents may be larger and deeper than others; what exceeds this is refused.
+// Kernel documents may be larger and deeper than others; documents beyond these limits are refused.
 inline constexpr base::DocumentLimits kKernelLimits{std::size_t{16} << 20, 200};
 
-// A document, with the chip's matrix instructions of the names that it says. Nothing, after errors, where it is none or
-// a rule of lower/check.h is broken. Time is bounded by the document's size and by lower/check.h.
+// Reads a document; its matrix instructions are the chip's of the same names. nullopt, with errors, where it is no
+// Kernel document or breaks a rule of lower/check.h. The time is bounded by the document's size and by lower/check.h.
 std::optional<KernelDocument> read_kernels(const base::Value& document, const arch::ArchSpec& chip,
                                            base::Diagnostics& diags, const KernelLimits& limits = {});
 
-// The document that read_kernels reads back to the same. `computes` are nodes of a program's document; `carried` says
-// that sums are carried on from step to step (docs/json.md, PROGRAM).
+// The document of a module; read_kernels reads it back to an equal one. `computes` are nodes of a program's document;
+// `carried` says that their reductions are online ones (docs/json.md, PROGRAM).
 base::Value to_document(const Module& m, const std::string& arch, const base::List& computes, bool carried);
 
 }  // namespace tilescope::lower

@@ -7,8 +7,7 @@
 namespace tilescope::lower {
 
 // Arithmetic operations of all threads: one for each operator, call and step of a reduction, two for each multiply-add
-// of a matrix instruction. Statements that guards may leave out count as if none did: `at_most` says that there are
-// some.
+// of a matrix instruction. Statements with guards count as if they always ran; `at_most` says that there are some.
 struct Operations {
   double count = 0;
   bool at_most = false;

@@ -10,7 +10,7 @@ namespace tilescope::lower {
 
 std::string print(const Module& m);
 
-// One statement in a line: of loops and Ifs their heads.
+// One statement as a line; of a loop or an If only the head.
 std::string print(const Module& m, const Kernel& k, const Statement& s);
 
 // One affine with the kernel's names, such as "m0*64 + ty*8 + 3".

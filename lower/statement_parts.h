@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What statements have in common, whatever their kind: accesses, places, guards. Readers ask here, so that a new kind
-// of statement says it once; one that is forgotten here does not compile.
+// The parts that statements of all kinds have in common: accesses, places, guards. Readers call these functions, so
+// that a new kind of statement is described once; a kind that is missing here does not compile.
 
 #include <concepts>
 #include <cstdint>
@@ -20,13 +20,13 @@ struct Visitor : Functions... {
 template <class... Functions>
 Visitor(Functions...) -> Visitor<Functions...>;
 
-// T is one of them, constant or not.
+// T is one of `Kinds`, const or not.
 template <class T, class... Kinds>
 concept OneOf = (std::same_as<std::remove_const_t<T>, Kinds> || ...);
 
 enum class AccessKind : std::uint8_t { kRead, kWrite, kAccumulate };
 
-// Calls visit(access, kind) for what the statement itself accesses at an offset of its own, reads first.
+// Calls visit(access, kind) for each Access of the statement itself, reads first.
 template <class S, class Visit>
 void for_each_access(S& s, const Visit& visit) {
   const auto copy = [&](auto& c) {
@@ -54,7 +54,7 @@ void for_each_access(S& s, const Visit& visit) {
              s.what);
 }
 
-// Calls visit(affine) for the guards' values of the statement itself.
+// Calls visit(affine) for the value of each guard of the statement itself.
 template <class S, class Visit>
 void for_each_guard(S& s, const Visit& visit) {
   const auto all = [&](auto& guards) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The link, the caches of a device and its DRAM, asked without cores: by a trace (sim/cache_trace.h), by initiators of
-// a platform. Time goes on in turns that are no longer than the shortest reply takes, so that no one hears in a turn of
-// what was asked in it. Turns are those of a simulation of cores; one in which nothing happens may be left out.
+// The link, the caches of a device and its DRAM without cores: the requests come from a trace (sim/cache_trace.h) or
+// from initiators of a platform. Time advances in turns that are no longer than the shortest reply latency, so that no
+// reply falls into the turn of its request. Turns are those of a simulation of cores; the caller may skip a turn in
+// which nothing happens.
 
 #include <cstdint>
 #include <limits>
@@ -16,55 +17,55 @@
 
 namespace tilescope::sim {
 
-// Of one core, within one line of the cache that it reaches first.
+// A request of one core, within one line of the cache that the core reaches first.
 struct CacheRequest {
   int core = 0;
-  int ticket = 0;  // given back with the reply
+  int ticket = 0;  // returned with the reply
   bool write = false;
   std::int64_t address = 0, bytes = 0;
-  Cycle at{};              // it leaves the core
-  bool continues = false;  // the one before it, of the same core, kind, line and time: they are one, with its ticket
+  Cycle at{};              // when the request leaves the core
+  bool continues = false;  // joins the previous request (same core, kind, line and time) and takes its ticket
 };
 
 struct CacheReply {
   int ticket = 0;
-  Cycle at{};     // the data can be used; the core knows that a write is accepted
-  int level = 0;  // that the data come from: caches of the device in the order of reach, then the DRAM
+  Cycle at{};     // when the data can be used, or the core knows that its write is accepted
+  int level = 0;  // source of the data: caches of the device in the order of reach, then the DRAM
 };
 
 class CacheHierarchy {
  public:
   static constexpr Cycle kNever = Cycle::max();
 
-  // The caches are empty; `dram` makes what stands in for the chip's channels, if it is given. Throws SimError where
-  // the chip has no cache of the device, or misses a number that a simulation needs.
+  // The caches are empty at first. `dram`, if given, makes the model that replaces the chip's DRAM channels. Throws
+  // SimError where the chip has no cache of the device, or lacks a number that a simulation needs.
   explicit CacheHierarchy(const arch::ArchSpec& chip, DramFactory dram = {});
   ~CacheHierarchy();
   CacheHierarchy(const CacheHierarchy&) = delete;
   CacheHierarchy& operator=(const CacheHierarchy&) = delete;
 
   std::int64_t cores() const;
-  // Lines that a core has under way at a time; 0: any number.
+  // Maximum number of lines that a core has in flight; 0: unlimited.
   std::int64_t misses() const;
   std::int64_t line_bytes() const;
-  // Of the sectors that these bytes of one line touch.
+  // Bytes of the sectors that the given bytes of one line touch.
   std::int64_t moved_bytes(std::int64_t address, std::int64_t bytes) const;
-  // Bytes that the first cache moves in a cycle.
+  // Peak bandwidth of the cache that cores reach first, in bytes per cycle.
   double peak() const;
 
-  // Cycles of a turn; the beginning of the one that holds a cycle.
+  // Length of a turn; beginning of the turn that contains a cycle.
   Cycle turn() const;
   Cycle turn_of(Cycle at) const { return at / turn() * turn(); }
-  // When something next happens of itself; kNever once nothing is left to do.
+  // Time of the next event if no request comes; kNever once nothing is left to do.
   Cycle next() const;
-  // One turn: all that is asked before `end`, or handed over before, and was not asked in a turn before. Of one cycle,
-  // the first in the vector comes first; the vector is sorted. Adds replies as their times are known, in this turn or a
-  // later one.
+  // Runs one turn. `requests` are those that leave a core before `end`, or were handed over before `end`, without the
+  // requests of earlier turns. Sorts them by time; requests of one cycle keep their order. Adds each reply once its
+  // time is known, in this turn or a later one.
   void run(std::vector<CacheRequest>& requests, Cycle end, std::vector<CacheReply>& replies);
 
-  // So far: the DRAM, then caches from the outside in.
+  // Statistics so far: the DRAM, then caches from the outside in.
   std::vector<LevelReport> levels() const;
-  // That writes made dirty, written back or not.
+  // Bytes that writes made dirty, written back or not.
   std::int64_t dirtied_bytes() const;
 
  private:

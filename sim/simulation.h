@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A simulation of a module's kernels as a part of a user's SystemC platform: its modules join those under elaboration
-// and its time is the platform's. sim/simulate.h runs one alone.
+// A simulation of a module's kernels as a part of a user's SystemC platform: its SystemC modules join those under
+// elaboration, and it runs in the platform's time. sim/simulate.h runs a simulation alone.
 
 #include <memory>
 #include <variant>
@@ -16,20 +16,21 @@ namespace tilescope::sim {
 
 struct SimulationParts;
 
-// What a user has in place of a part of the chip: of its DRAM, or of all that lies behind its cores.
+// A user's replacement for a part of the chip: its DRAM, or everything behind its cores.
 using Foreign = std::variant<DramFactory, BehindCores>;
 
-// Of the whole chip, whatever the options' mode; behind cores every step is run, for a user's caches cannot be warmed.
+// Simulates the whole chip, also in mode kScaled. With BehindCores every step runs, since a user's caches cannot be
+// warmed.
 class Simulation {
  public:
-  // Throws SimError where the chip cannot run the module, and while SystemC runs already what SystemC throws then. The
-  // module, the chip and what the options name outlive the simulation.
+  // Throws SimError where the chip cannot run the module, and SystemC's own exception where SystemC runs already. The
+  // module, the chip and everything that the options point to must outlive the simulation.
   Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options, Foreign foreign);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // In a platform, of an SC_THREAD of it: returns when the last kernel has ended. Throws SimError.
+  // For an SC_THREAD of the platform: returns when the last kernel has ended. Throws SimError.
   SimReport run();
 
  private:

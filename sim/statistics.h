@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a simulation adds up while it runs: plain amounts, so that a sampling unit is a difference of two and a jump a
-// multiple.
+// Statistics that a simulation accumulates: plain amounts, so that a sampling unit is the difference of two and a jump
+// adds a multiple.
 
 #include <array>
 #include <cmath>
@@ -14,9 +14,9 @@
 
 namespace tilescope::sim {
 
-// What the time of resident warps goes to. kIssue is arithmetic and issue, kL1 the core's cache, kL2 and those behind
-// it the caches of the device from the one that cores reach first, kDispatch is from a block's end to the first
-// instructions of its successor, kLaunch is of the kernel, kTail is warps that a core has no block for.
+// Causes of the time of resident warps. kIssue is arithmetic and issue, kL1 the core's cache, kL2 and the values before
+// kDram the caches of the device from the one that cores reach first, kDispatch the time from a block's end to the
+// first instructions of its successor, kLaunch the launch of the kernel, kTail warps for which a core has no block.
 enum class Stall : std::uint8_t {
   kIssue,
   kScratchpad,
@@ -33,7 +33,7 @@ constexpr Stall stall_of_device_cache(std::size_t number) {
   return static_cast<Stall>(static_cast<std::size_t>(Stall::kL2) + number);
 }
 
-// kDeviceCache is the one that cores reach first; others follow it.
+// kDeviceCache is the cache of the device that cores reach first; the others follow it.
 enum class LevelRole : std::uint8_t { kDram, kCoreCache, kScratchpad, kDeviceCache };
 inline constexpr std::size_t kLevelRoles = static_cast<std::size_t>(LevelRole::kDeviceCache) + arch::kMaxDeviceCaches;
 constexpr LevelRole role_of_device_cache(std::size_t number) {
@@ -44,7 +44,7 @@ struct Statistics {
   std::array<LevelStatistics, kLevelRoles> levels{};
   std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
   lower::KernelCounters copies;
-  std::int64_t dirtied_bytes = 0;  // of the cache next to the DRAM, still to be written to the DRAM
+  std::int64_t dirtied_bytes = 0;  // bytes made dirty in the cache next to the DRAM, written back or not
   std::int64_t blocks = 0;         // finished
   std::int64_t block_cycles = 0;   // from their starts to their ends
   std::int64_t warp_steps = 0;     // iterations of the step loop that warps began
@@ -56,7 +56,7 @@ struct Statistics {
   bool operator==(const Statistics&) const = default;
 };
 
-// Every amount of statistics, in one order.
+// Visits every amount of the statistics in a fixed order.
 template <class AnyStatistics, class Visit>
 void visit_amounts(AnyStatistics& t, Visit visit) {
   for (auto& l : t.levels) {
@@ -81,8 +81,8 @@ void visit_amounts(AnyStatistics& t, Visit visit) {
   visit(t.warp_steps);
 }
 
-// Adds `times` what was added between `from` and `to`: the bytes all, the rest (requests, transactions, hits) by
-// `part`.
+// Adds `times` x the difference of `to` and `from` to the bytes, and `times` x `part` x the difference to the rest
+// (requests, transactions, hits).
 inline void extrapolate(LevelStatistics& t, const LevelStatistics& from, const LevelStatistics& to, double times,
                         double part) {
   const auto more = [](std::int64_t a, std::int64_t b, double n) {
@@ -95,7 +95,7 @@ inline void extrapolate(LevelStatistics& t, const LevelStatistics& from, const L
   t.written_bytes += more(from.written_bytes, to.written_bytes, times);
 }
 
-// Adds `times` what was added between `from` and `to`.
+// Adds `times` x the difference of `to` and `from` to every amount.
 inline void extrapolate(Statistics& t, const Statistics& from, const Statistics& to, double times) {
   std::vector<std::int64_t> before, after;
   visit_amounts(from, [&](std::int64_t n) { before.push_back(n); });

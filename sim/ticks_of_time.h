@@ -10,13 +10,13 @@
 
 namespace tilescope::sim {
 
-// Of one of the instances of Ticks (sim/common/ticks.h).
+// Converts ticks of one instance of Ticks (sim/common/ticks.h) to and from SystemC's time.
 template <class Tick>
 class TicksOfTime {
  public:
-  // One unit is one tick.
+  // One unit of SystemC's time is one tick.
   TicksOfTime() = default;
-  // A clock of at most one tick a unit. The time resolution is fixed by that.
+  // A clock of at most one tick per unit of SystemC's time. Fixes SystemC's time resolution.
   explicit TicksOfTime(base::Hertz clock)
       : units_(static_cast<std::uint64_t>(std::llround(1 / sc_core::sc_get_time_resolution().to_seconds()))),
         clock_(static_cast<std::uint64_t>(clock.n)) {}
@@ -25,7 +25,7 @@ class TicksOfTime {
     const Wide units = (static_cast<Wide>(tick.count()) * units_ + clock_ - 1) / clock_;
     return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(units));
   }
-  // The tick that holds a time; the first one that begins at it or later.
+  // tick_of() returns the tick that contains a time, tick_from() the first tick that begins at it or later.
   Tick tick_of(const sc_core::sc_time& t) const {
     return Tick{static_cast<std::int64_t>(static_cast<Wide>(t.value()) * clock_ / units_)};
   }
@@ -35,7 +35,7 @@ class TicksOfTime {
   }
 
   Tick now() const { return tick_of(sc_core::sc_time_stamp()); }
-  // From now until that tick begins.
+  // Time from now until the tick begins; zero where it has begun.
   sc_core::sc_time until(Tick at) const {
     const sc_core::sc_time begin = begin_of(at);
     const sc_core::sc_time& now = sc_core::sc_time_stamp();
@@ -45,7 +45,7 @@ class TicksOfTime {
  private:
   __extension__ using Wide = unsigned __int128;  // products of times and clocks
 
-  std::uint64_t units_ = 1, clock_ = 1;  // of a second
+  std::uint64_t units_ = 1, clock_ = 1;  // per second
 };
 
 }  // namespace tilescope::sim

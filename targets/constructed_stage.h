@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a search finds of one stage.
+// The programs that a search finds for one stage.
 
 #include <cstddef>
 #include <optional>
@@ -16,11 +16,11 @@
 namespace tilescope::targets {
 
 struct ConstructedStage {
-  tile::Nodes programs;                                   // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;             // of roller-osdi22: epsilon, programs found
+  tile::Nodes programs;                                   // best first; roller-osdi22: in the order of discovery
+  std::vector<std::pair<double, int>> rounds;             // roller-osdi22 only: epsilon, programs found
   std::vector<base::Microseconds> times;                  // of the programs, where the search knows them
-  std::string why;                                        // why there are none
-  std::optional<construct::SearchStatistics> statistics;  // of roller
+  std::string why;                                        // why there are no programs
+  std::optional<construct::SearchStatistics> statistics;  // roller only
 
   std::size_t count() const {
     return std::visit([](const auto& of) { return of.size(); }, programs);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a program is lowered to, by the class of the chip: kernels of threads, or supersteps of cores that exchange.
+// A lowered program. Its form depends on the class of the chip: kernels of threads, or supersteps of cores that
+// exchange data.
 
 #include <utility>
 #include <variant>
@@ -13,7 +14,7 @@ namespace tilescope::targets {
 struct Lowered {
   std::variant<lower::Module, lower::bsp::Program> as;
 
-  // Only of a chip of that class (checked by the variant).
+  // Valid only for a chip of that class (checked by the variant).
   const lower::Module& module() const { return std::get<lower::Module>(as); }
   const lower::bsp::Program& supersteps() const { return std::get<lower::bsp::Program>(as); }
 };

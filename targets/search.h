@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The ways to find programs of a stage (docs/search.md).
+// Search methods and their options (docs/search.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,18 +11,18 @@ class CandidatePools;
 
 namespace tilescope::targets {
 
-// Construction, its published form, the published policy for groups of stages, partitions of cores that exchange alone,
-// and searches that try programs.
+// Construction, its published form, the published policy for groups of stages, partitions (only for chips whose cores
+// exchange data), and searches that try programs.
 enum class Search { kRoller, kRollerOsdi22, kWelderOpen, kPartition, kExhaustive, kRandom, kGenetic, kAnneal };
 
 struct SearchOptions {
   Search search = Search::kRoller;
-  // Of the searches that try programs: how many of a stage they try at most, and where their chance begins.
+  // For searches that try programs: the most programs of a stage that they try, and the seed of their random numbers.
   std::size_t budget = 500;
   std::uint64_t seed = 1;
-  // Only programs that no other beats both in time and in what they need of a core's memory.
+  // Keep only programs on the Pareto front of time and memory per core.
   bool pareto = false;
-  // What constructions of one thread share, where they are of many chips; results do not depend on it. May be null.
+  // Data that constructions on one thread share across chips; results do not depend on it. May be null.
   construct::CandidatePools* pools = nullptr;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tile-graph of an expression: its stages are nodes, the tensors between them edges. A tile of the last stage's
-// output fixes the tiles of all stages before it, the tensors' boxes that they read, what has to be moved and what is
-// alive at once (Welder, OSDI'23, sections 3 and 4; the accounting is that of its open code).
+// The tile-graph of an expression: its stages are nodes, the tensors between them are edges. A tile of the last stage's
+// output determines the tiles of all earlier stages, the boxes of tensors that they read, the traffic, and the data
+// that is live at once (Welder, OSDI'23, sections 3 and 4; the accounting is that of its open code).
 //
-// Ignores: what reads outside the tensors cost, and the order of blocks.
+// Not modelled: the cost of reads outside the tensors, and the order of blocks.
 
 #include <cstdint>
 #include <optional>
@@ -40,43 +40,43 @@ struct TileGraph {
 
 TileGraph make_tile_graph(expr::Expression expression);
 
-// Whether a box that reaches over the edge of its tensor counts in full, or only what lies inside.
+// Whether a box that extends beyond its tensor counts in full, or only the part inside.
 enum class Clip { kNone, kTensor };
 
-// Extents of the box that holds all that a stage reads of a tensor while its loops cover `loops`, one extent for each
-// axis of the stage: greatest coordinate minus least plus one, over all reads of the tensor. A coordinate that is not
-// affine takes the dimension's full extent.
+// Extents of the box that holds all elements that a stage reads of a tensor while its loops cover `loops`, one extent
+// for each axis of the stage: greatest coordinate minus least plus one, over all reads of the tensor. A coordinate that
+// is not affine takes the dimension's full extent.
 TileShape read_box(const TileGraph& graph, std::size_t stage, int tensor, const Extents& loops, Clip clip);
 
-// Spatial extents and reduction steps as the extents of all loops of a stage.
+// The extents of all loops of a stage: spatial extents, then reduction steps.
 Extents loops_of(const Extents& tile, const Extents& steps);
 
 // Extents of all reduced axes of a stage.
 Extents whole_reduction(const expr::Stage& stage);
 
 // The tile of every stage's output, in the order of the stages, where the first output's tile is `tile`. A producer
-// makes all that its consumer reads for its whole reduction, unclipped. Several consumers of a tensor: the first one
-// counts, as published; compare `blocks` for whether the stages agree. Further outputs have tiles in proportion to
-// their shapes. Nothing where outputs differ in rank, or a tile would be empty.
+// computes all that its consumer reads for its whole reduction, unclipped. Where a tensor has several consumers, the
+// first one counts, as published; compare `blocks` to see whether the stages agree. Further outputs have tiles in
+// proportion to their shapes. Returns nullopt where outputs differ in rank, or a tile would be empty.
 std::optional<std::vector<Extents>> propagate(const TileGraph& graph, const Extents& tile);
 
-// Tiles that cover a stage's output.
+// Number of tiles that cover a stage's output.
 std::int64_t blocks(const TileGraph& graph, std::size_t stage, const Extents& tile);
 
-// Elements of the innermost dimensions of a box that are contiguous in the tensor: extents multiplied from the last one
-// on while they are whole, and the first one that is not.
+// Number of elements of a box that are contiguous in the tensor: the product of its extents from the innermost
+// dimension outwards, up to and including the first one that is not whole.
 std::int64_t contiguous_elements(const TileShape& box, const std::vector<std::int64_t>& shape);
 
-// Elements that transactions of `transaction` elements move for a box.
+// Number of elements that transactions of `transaction` elements move for a box.
 double moved_elements(const TileShape& box, const std::vector<std::int64_t>& shape, std::int64_t transaction);
 
-// Bytes that pass between the outermost level and one block of the stages' tiles, over all reductions: boxes of inputs,
-// clipped, once for each stage that reads them, and tiles of outputs. Edges pass nothing.
+// Bytes moved between the outermost level and one block of the stages' tiles, over all reductions: boxes of inputs,
+// clipped, once for each stage that reads them, and tiles of outputs. Edges cause no traffic.
 double traffic_bytes(const TileGraph& graph, const std::vector<Extents>& tiles, base::Bytes read_transaction,
                      base::Bytes write_transaction);
 
-// The highest address that a best-fit allocator reaches over the stages in order: a stage takes `staging[s]` bytes
-// while it computes; after it the buffers of edges that no stage reads any more are free; then it takes `buffers[s]`
+// The highest address that a best-fit allocator reaches over the stages in order. A stage takes `staging[s]` bytes
+// while it computes. After it, the buffers of edges that no later stage reads are free. Then it takes `buffers[s]`
 // bytes for its output where another stage reads it. Blocks are multiples of 32 bytes. A request takes the smallest
 // free block that holds it; without one it extends the last block where that is free.
 std::int64_t footprint_bytes(const TileGraph& graph, const std::vector<std::int64_t>& staging,

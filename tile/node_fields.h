@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the readers of a node's parts share: the node's fields, and names of its axes and tensors in them.
+// The data that all readers of a node's parts use: the node's fields, and lookup of its axes and tensors by name.
 
 #include <cstdint>
 #include <optional>
@@ -21,11 +21,11 @@ struct NodeFields {
   const arch::ArchSpec& arch;
   base::Diagnostics& diags;
 
-  // Where a key's value stands; the node, where it has no such key.
+  // The position of a key's value, or of the node where it has no such key.
   base::Position at_of(std::string_view key) const;
-  // The entries of an optional key whose value is a map; null where there is none, and after an error.
+  // The entries of an optional key whose value is a map; null where there is no such key, and after an error.
   const base::Map* entries_of(std::string_view key) const;
-  // The axis or the tensor that a key names; nothing after an error, which says where it stands.
+  // The axis or the tensor that a key names; nullopt after an error, which names `where`.
   std::optional<std::size_t> axis_of(const base::Entry& e, std::string_view where) const;
   std::optional<std::size_t> tensor_of(const base::Entry& e, std::string_view where) const;
   // base::as_integer of `where.key`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How cores that run threads in lockstep (SIMT) execute a tiling. It varies in three families, each a folder of its own
-// in every layer that treats its entries differently: how tiles and results are copied (transfer/), what multiplies
-// (microkernel/), and how steps overlap (`num_stages`, and producer warps for TMA loads).
+// How cores that run threads in lockstep (SIMT) execute a tiling. A schedule varies in three respects: how tiles and
+// results are copied (transfer/), what multiplies (microkernel/), and how steps overlap (`num_stages`, and producer
+// warps for TMA loads). Every layer that treats these variants differently has a folder for each respect.
 
 #include <cstdint>
 
@@ -21,21 +21,21 @@ struct AxisMapping {
   bool operator==(const AxisMapping&) const = default;
 };
 
-// How one operand is handled. A cached output: its results leave through the scratchpad (tile/transfer/results.h).
+// How one operand is handled. The results of a cached output pass through the scratchpad (tile/transfer/results.h).
 struct OperandPlan {
-  bool cached = false;       // kept in the scratchpad: of an input the tile of a reduction step
-  std::int64_t padding = 0;  // elements that its cached rows are longer
-  std::int64_t vector = 1;   // elements of one access of one thread to memory
-  std::int64_t rotate = 0;   // elements by which each cached row is rotated further than the one before it
-  bool blocked = false;      // every thread copies neighbouring pieces, as TVM's templates do; else striped
-  std::int64_t box = 0;      // elements of a row of the boxes that TMA copies; 0 where threads copy
+  bool cached = false;       // kept in the scratchpad; for an input, the tile of a reduction step
+  std::int64_t padding = 0;  // elements of padding in each cached row
+  std::int64_t vector = 1;   // elements of one thread's access to memory
+  std::int64_t rotate = 0;   // elements by which each cached row is rotated relative to the one before it
+  bool blocked = false;      // every thread copies contiguous pieces, as TVM's templates do; else striped
+  std::int64_t box = 0;      // elements in a row of the boxes that TMA copies; 0 where threads copy
 
   bool operator==(const OperandPlan&) const = default;
 };
 
 enum class BlockOrder : std::uint8_t { kRow, kColumn };
 
-// One digit of a block's number: one more moves `stride` blocks along an axis.
+// One digit of a block's number: an increment moves `stride` blocks along an axis.
 struct BlockDigit {
   std::size_t axis = 0;
   std::int64_t count = 1;
@@ -45,24 +45,24 @@ struct BlockDigit {
 struct SimtSchedule {
   base::FixedVector<AxisMapping, kMaxAxes> mapping;  // per spatial axis
   base::FixedVector<int, kMaxAxes> thread_order;     // spatial axes, slowest first
-  Extents reduction_threads;  // per tile axis: threads that share the iterations of a step; 1 of a spatial axis
+  Extents reduction_threads;  // per tile axis: threads that share the iterations of a step; 1 for a spatial axis
   base::FixedVector<OperandPlan, kMaxOperands> operands;  // inputs in order, then the output
   std::int64_t registers = 0;
   std::int64_t unroll = 0;
   std::int64_t num_stages = 1;
   BlockOrder block_order = BlockOrder::kRow;
-  std::int64_t group_m = 1;  // divides the blocks along the axis next to the fastest one
+  std::int64_t group_m = 1;  // divides the number of blocks along the axis next to the fastest one
   MicroKernel micro_kernel;  // what multiplies
 
-  // The matrix instruction that it multiplies by, or null.
+  // The matrix instruction of the micro-kernel, or null.
   const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
-  // Whether TMA loads the cached tiles, which a producer warp starts (transfer/tma.h): of all inputs or none.
+  // Whether TMA loads the cached tiles, started by a producer warp (transfer/tma.h): those of all inputs or none.
   bool by_tma() const;
-  // Threads that keep a register tile together: one, or those that execute a matrix instruction.
+  // Threads that hold a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return lanes_of(micro_kernel); }
-  // Threads that share every reduction: neighbours of a block.
+  // Number of neighbouring threads in a block that share every reduction.
   std::int64_t sharers() const;
-  // Threads of a block: those that compute, and those with the producer warp, where there is one.
+  // Threads of a block: computing threads only, and together with the producer warp where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_producers(std::int64_t warp) const;
 

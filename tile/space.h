@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A stage's loops as tiles see them. Loops may be collapsed (`n.y.x`, the last one fastest), and every tensor of the
-// stage has a data tile whose extents follow from the loop extents by the access functions (ROLLER OSDI'22, section
-// 3.1: an access a*s + b*d over tile extents Ta, Tb covers (Ta-1)*s + (Tb-1)*d + 1).
+// A stage's loops and operands as tiles use them. Loops may be collapsed (`n.y.x`, the last one fastest), and every
+// tensor of the stage has a data tile whose extents follow from the loop extents by the access functions (ROLLER
+// OSDI'22, section 3.1: an access a*s + b*d over tile extents Ta, Tb covers (Ta-1)*s + (Tb-1)*d + 1).
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ using TileShape = base::FixedVector<std::int64_t, kMaxAxes>;
 using AxisCollapse = std::vector<std::vector<int>>;
 
 struct TileAxis {
-  std::string name;       // "m", or "n.y.x" of a collapsed one
+  std::string name;       // "m"; of a collapsed axis "n.y.x"
   std::vector<int> axes;  // of the stage
   std::int64_t extent = 1;
   bool reduction = false;
@@ -42,57 +42,57 @@ struct TileDim {
   std::int64_t low = 0;                           // least constant offset of the reads it serves
   std::int64_t spread = 0;                        // the greatest offset minus the least
   std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is im2col
-  std::size_t first_dim = 0;  // of the tensor, the first of those that it joins; of no use where im2col
+  std::size_t first_dim = 0;  // the first tensor dimension that it joins; unused for im2col
   bool whole = false;         // a read that is not affine takes the full extent
 };
 
-// A part of a collapsed loop that one division takes off: index / period * stride elements of the tensor.
+// One loop of a collapsed axis. It contributes index / period % size * stride elements of the tensor.
 struct CollapsedStep {
   std::int64_t period = 1;  // product of the faster loops of the group
   std::int64_t size = 1;    // of this loop
   std::int64_t stride = 0;  // elements of the tensor per index
-  bool goes_on = false;     // of one index, but the last tile may go on behind it where the tensor does too
+  bool goes_on = false;     // the loop has one index, but the last tile may extend past it, where the tensor does too
 };
 
-// One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
+// One tensor of the stage, with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
 // others is `im2col`: its data tile has one dimension per tile axis, as implicit GEMM caches its patches.
 struct Operand {
   int tensor = 0;
-  std::string name;  // the tensor's; A#2 where the stage reads A in a second pattern
+  std::string name;  // the tensor's name; A#2 where the stage reads A in a second pattern
   base::Bytes element;
-  std::vector<int> reads;  // of the stage; empty for the output
+  std::vector<int> reads;  // reads of the stage; empty for the output
   bool im2col = false;
   base::FixedVector<TileDim, kMaxAxes> dims;
   std::int64_t elements = 1;  // of the whole tensor
-  // Where im2col: what divides the element at which the loops begin and, of each dimension that they leave, where it
-  // ends; 0 where they begin at 0 and leave none. No vector is wider.
+  // For im2col, the greatest common divisor of the element at which the loops begin and of the end of each dimension
+  // that they leave; 0 where they begin at 0 and leave none. Every vector divides it.
   std::int64_t alignment = 0;
-  // Per dimension: how an index of it (of the tile axis where im2col) moves through the tensor, fastest loop first.
+  // Per dimension: how its index (for im2col, that of the tile axis) moves through the tensor, fastest loop first.
   std::vector<std::vector<CollapsedStep>> steps;
 
   bool uses(int tile_axis) const { return dims_of(tile_axis) > 0; }
-  // Dimensions that the axis moves: two of I[i,i].
+  // Number of dimensions that the axis moves: two for I[i,i].
   int dims_of(int tile_axis) const;
-  // The axis whose neighbours lie side by side in memory: it moves the last dimension by one element, and no other one.
-  // -1 where there is none.
+  // The axis along which neighbours are contiguous in memory: it moves the last dimension by one element, and no other
+  // dimension. -1 where there is none.
   int contiguous_axis() const;
 };
 
-// A stage, its collapsed axes and its operands: immutable once made, shared by all programs of the stage.
+// A stage, its collapsed axes and its operands. Immutable once made, and shared by all programs of the stage.
 struct TileSpace {
   expr::Expression expression;  // of one stage
   std::vector<TileAxis> axes;   // spatial first
-  std::size_t spatial = 0;      // how many of them
+  std::size_t spatial = 0;      // number of spatial axes
   std::vector<Operand> inputs;
   Operand output;
   std::int64_t reduced = 1;              // product of the reduced extents
-  double macs_per_iteration = 0;         // products that are summed, per iteration: 0 or 1
+  double macs_per_iteration = 0;         // multiply-accumulates per iteration: 0 or 1
   double other_flops_per_iteration = 0;  // further arithmetic of the body, per iteration
-  double special_per_iteration = 0;      // calls of exp, sqrt, ... per iteration
+  double special_per_iteration = 0;      // divisions and calls of exp, sqrt, ... per iteration
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
-  // The name of an operand's tensor, and whether the stage reads the tensor of a name.
+  // The name of an operand's tensor; whether the stage reads the tensor of that name.
   const std::string& tensor_name(const Operand& o) const {
     return expression.tensors[static_cast<std::size_t>(o.tensor)].name;
   }
@@ -104,50 +104,52 @@ struct TileSpace {
   // Inputs in order, then the output.
   const Operand& operand(std::size_t i) const { return i < inputs.size() ? inputs[i] : output; }
 
-  // All else follows from the expression and its axes.
+  // All other members follow from the expression and its axes.
   bool operator==(const TileSpace& o) const { return expression == o.expression && axes == o.axes; }
 };
 
-// Every loop on its own.
+// Every loop is an axis of its own.
 AxisCollapse no_collapse(const expr::Stage& stage);
 
-// Neighbouring loops of one kind that stay neighbours, contiguous in memory, in every tensor that has either: free, and
-// it turns 17x11x3 elements into 561 (ROLLER OSDI'22, section 3.3).
+// Collapses neighbouring loops of one kind that are neighbours, contiguous in memory, in every tensor that has either.
+// This costs nothing, and turns 17x11x3 elements into 561 (ROLLER OSDI'22, section 3.3).
 AxisCollapse contiguous_collapse(const expr::Expression& one_stage);
 
-// A sum of products whose loops fall into classes by the operands that they index, each class collapsed into one loop:
-// implicit GEMM. Nothing where the body is no product of two reads or the classes are single loops already.
+// The collapse of implicit GEMM for a sum of products: loops fall into classes by the operands that they index, and
+// each class is collapsed into one loop. Returns nullopt where the body is no product of two reads or the classes are
+// single loops already.
 std::optional<AxisCollapse> contraction_collapse(const expr::Expression& one_stage);
 
-// The axes that names such as {"f", "n.y.x", "c.r.s"} write, or nothing where they are not exactly the stage's loops.
+// The collapse that names such as {"f", "n.y.x", "c.r.s"} specify, or nullopt where they are not exactly the stage's
+// loops.
 std::optional<AxisCollapse> collapse_of_names(const expr::Stage& stage, const std::vector<std::string_view>& names);
 
 // The space of a single-stage expression. Spatial groups come first; a group does not mix the kinds (checked).
 std::shared_ptr<const TileSpace> make_space(const expr::Expression& one_stage, const AxisCollapse& collapse);
 
-// A stage's access to its output as a read of its spatial axes, so that inputs and output are treated alike.
+// A stage's access to its output as a read over its spatial axes, so that inputs and output are treated alike.
 expr::Read output_read(const expr::Stage& stage);
 
 // Extents of an operand's data tile, before clipping to the tensor.
 TileShape data_tile(const Operand& operand, const Extents& tile);
 
-// Elements of a data tile whose innermost dimension is `padding` elements longer than it need be.
+// Number of elements of a data tile whose innermost dimension is extended by `padding` elements.
 std::int64_t data_tile_elements(const Operand& operand, const Extents& tile, std::int64_t padding = 0);
 
-// The same, counting only what lies inside the tensor's dimensions: what has to be moved.
+// The same without padding, counting only elements inside the tensor's dimensions: those that have to be moved.
 std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& tile);
 
-// Elements that the tile's iterations read, at most: of I[x*8+s] over four x and two s eight, where the data tile has
+// The most elements that the tile's iterations read: eight for I[x*8+s] over four x and two s, where the data tile has
 // 26.
 double touched_elements(const Operand& operand, const Extents& tile);
 
-// Whether reads of iterations along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
+// Whether reads of iterations along a reduced axis overlap reads of neighbours along a spatial one (`x*2+s`).
 bool taps_overlap(const TileSpace& space, std::size_t reduced);
 
-// The reduced tile axis of most iterations, or nothing where the stage reduces none.
+// The reduced tile axis with the most iterations, or nullopt where the stage reduces none.
 std::optional<std::size_t> longest_reduced_axis(const TileSpace& space);
 
-// How a data tile lies in memory: `count` runs of `length` elements, `stride` apart.
+// The layout of a data tile in memory: `count` runs of `length` elements, `stride` apart.
 struct Runs {
   std::int64_t count = 1;
   std::int64_t length = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads one node of a program document: the part that `--program` files and `--batch` lines share.
+// Reads one node of a program document. `--program` files and `--batch` lines both use it.
 
 #include <array>
 #include <cstdint>
@@ -19,26 +19,25 @@
 
 namespace tilescope::tile {
 
-// Tile spaces by what determines them, so that the lines of a batch which share an operator parse it once. Not for
-// several threads at a time.
+// A cache of tile spaces, so that batch lines with the same operator parse it once. Not thread-safe.
 class SpaceCache {
  public:
-  // The space of a node's expr, sizes, shapes, dtype, dtypes, accumulate and of the names of its tile axes, or null
-  // after an error.
+  // The space for a node's expr, sizes, shapes, dtype, dtypes, accumulate and the names of its tile axes, or null after
+  // an error.
   std::shared_ptr<const TileSpace> space_of(const base::Value& node, base::Diagnostics& diags);
 
  private:
   std::unordered_map<std::string, std::shared_ptr<const TileSpace>> spaces_;
 };
 
-// What of a node says which space it is of.
+// The keys of a node that determine its space.
 inline constexpr std::array<std::string_view, 6> kSpaceKeys = {"expr",  "sizes",  "shapes",
                                                                "dtype", "dtypes", "accumulate"};
 
-// The number that a program document's `format` has.
+// The value of `format` in program documents.
 inline constexpr std::int64_t kProgramFormat = 3;
 
-// Keys of format 1, of nodes of threads.
+// Renamed keys of format 1, for nodes of threads.
 inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
                                                     {"", "staged", "cached"},
                                                     {"", "swizzle", "rotate"},
@@ -50,9 +49,10 @@ inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
                                                     {"mapping.", ".virtual", "vthread"},
                                                     {"mapping.", ".serial", "per_thread"}};
 
-// One node, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
-// left out have the defaults of make_stage_program. With a `holder` it is an epilogue of that, whose tiles and threads
-// are not said again. `further_keys` takes what stands next to the node's own keys.
+// Reads one node and checks it against itself and the chip's level names, but not against the chip's limits
+// (tile/fit.h). Keys that are left out have the defaults of make_stage_program. With a `holder` the node is its
+// epilogue, and does not repeat tiles and threads. `further_keys` reads keys beyond the node's own. Returns nullopt
+// after an error.
 std::optional<StageProgram> read_stage(const base::Value& node, const arch::ArchSpec& arch, SpaceCache& cache,
                                        const StageProgram* holder, base::Diagnostics& diags,
                                        const std::function<void(base::Fields&)>& further_keys);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a stage is cut, whatever kind of machine runs it: the extents of its tiles at the levels of the hierarchy
-// (ROLLER OSDI'22, section 3.1) and the steps of its reduction.
+// How a stage is divided, for any kind of machine: the extents of its tiles at the levels of the hierarchy (ROLLER
+// OSDI'22, section 3.1) and the steps of its reduction.
 
 #include <cstdint>
 #include <memory>
@@ -12,10 +12,10 @@ namespace tilescope::tile {
 
 struct Tiling {
   std::shared_ptr<const TileSpace> space;
-  Extents block;   // per tile axis: what one block computes, and for a reduced axis what it caches per step
-  Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the iterations of a register
-                   // tile
-  Extents split;   // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
+  Extents block;   // per tile axis: iterations of one block; for a reduced axis, those that it caches per step
+  Extents thread;  // per tile axis: results that one thread keeps in registers; for a reduced axis, the iterations of a
+                   // register tile
+  Extents split;   // per tile axis: number of parts into which blocks split a reduction; 1 for a spatial axis
   base::FixedVector<int, kMaxAxes> reduction_order;  // reduced axes, outermost loop first
 
   std::int64_t blocks_along(std::size_t spatial_axis) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far predicted times are off: statistics of errors, each the predicted time over the true one, minus one.
+// Error statistics of predicted times. An error is the predicted time over the true one, minus one.
 
 #include <cstddef>
 #include <string>
@@ -14,13 +14,13 @@ struct ErrorStatistics {
   std::size_t compared = 0;
   double mape_ratio = 0;          // mean of the magnitudes
   double median_error_ratio = 0;  // median of the magnitudes
-  double p90_error_ratio = 0;     // what nine of ten magnitudes do not exceed
-  double bias_ratio = 0;          // mean
+  double p90_error_ratio = 0;     // 90th percentile of the magnitudes
+  double bias_ratio = 0;          // mean, with sign
 };
 
 ErrorStatistics statistics_of(const std::vector<double>& errors);
 
-// The same by kind of operator, in alphabetical order, and "all" at the end; empty where nothing was compared.
+// Error statistics by kind of operator, in alphabetical order, then "all"; empty if there are no errors.
 struct ErrorOfKind {
   std::string kind;
   double error_ratio = 0;
@@ -35,10 +35,11 @@ std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors)
 struct Weighted {
   double value = 0, weight = 1;
 };
-// The least of the values that at least that share of all weight does not exceed.
+// Weighted quantile: the smallest value such that the values up to it hold at least `share` of all weight. `values`
+// must not be empty.
 double quantile_of(std::vector<Weighted> values, double share);
 
-// `compared` and, where something was, `mape_ratio`, `median_error_ratio`, `p90_error_ratio` and `bias_ratio`.
+// The entry `compared` and, unless that is 0, `mape_ratio`, `median_error_ratio`, `p90_error_ratio` and `bias_ratio`.
 base::Map to_entries(const ErrorStatistics& s);
 
 }  // namespace tilescope::api

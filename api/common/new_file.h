@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A file that appears whole or not at all, whatever ends the process: it is written without a name, or beside its place
-// where the file system cannot do that, and takes its place when it is finished. Whatever a command writes is one.
+// A file that appears complete or not at all, even if the process is killed. The data go to a file without a name, or
+// to a temporary file in the same folder if the file system lacks those; the file gets its name when it is finished.
+// Commands write all their files this way.
 
 #include <string>
 #include <string_view>
@@ -9,22 +10,22 @@
 
 namespace tilescope::api {
 
-// Where the file of that name lies or will lie: behind symbolic links, also behind one that leads to nothing yet. The
-// name itself, and in `why` the reason, where its links lead nowhere: in a circle, or to a folder that may not be read.
+// Resolves the symbolic links of `path`; the target of the last link need not exist. If the links cannot be resolved (a
+// cycle, or a folder that may not be read), returns `path` itself and sets `why` to the reason.
 std::string behind_links(const std::string& path, std::error_code& why);
 std::string behind_links(const std::string& path);
 
 class NewFile {
  public:
-  // Throws std::runtime_error, as the others do, where the file cannot be written: "FILE: cannot be written: why". What
-  // is no regular file, a pipe or a device, is written as it is.
+  // Like the other members, throws std::runtime_error "FILE: cannot be written: why" on failure. An existing path that
+  // is not a regular file, such as a pipe or a device, is written in place.
   explicit NewFile(std::string path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write(std::string_view text);
-  // The file takes its place, and that of a file that stood there.
+  // Gives the file its name, and replaces an existing file of that name.
   void finish();
 
  private:

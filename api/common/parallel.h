@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Work on several threads with OpenMP, for api/ and experiments/ alone.
+// Work on several threads with OpenMP, for api/ and experiments/ only.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace tilescope::api {
 
 // Calls a worker with 0, 1, ... n-1, each number once, on at most `jobs` threads; every thread makes its own worker.
-// The first exception is thrown again here, where OpenMP alone would end the program.
+// Rethrows the first exception in the calling thread; OpenMP alone would end the program.
 template <class MakeWorker>
 void parallel_for(std::size_t n, int jobs, MakeWorker make_worker) {
   const auto threads = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(jobs, 1)), n));

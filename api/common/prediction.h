@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the model says of one program, with the chip's names, described once (base/describe.h).
+// The cost model's prediction for one program, with the chip's own names, described once (base/describe.h).
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ struct TermRow {
 };
 
 struct LevelRow {
-  std::string name;  // the chip's: dram, l2, l1, smem
+  std::string name;  // as the chip names it: dram, l2, l1, smem
   double bytes = 0;
   double transactions = 0;
   double conflict_ratio = 1;
@@ -37,7 +37,7 @@ void describe(V& v, base::Is<LevelRow> auto& l) {
 // The 80 % interval of measured times, from the chip's error bands.
 struct TimeBand {
   double low_us = 0, high_us = 0;
-  bool measured = true;  // on this chip, of this kind and element type; else the nearest band that the chip's file has
+  bool measured = true;  // for this chip, kind and element type; else taken from the nearest band of the chip's file
 };
 
 template <class V>
@@ -66,13 +66,13 @@ struct Prediction {
   std::string bottleneck;
   std::vector<TermRow> terms;    // of all nodes together
   std::vector<LevelRow> levels;  // outermost first
-  std::optional<DramRow> dram;   // of programs of several nodes on SIMT cores
-  double occupancy_ratio = 0;    // of the longest node, like what follows
+  std::optional<DramRow> dram;   // only of programs of several nodes on SIMT cores
+  double occupancy_ratio = 0;    // of the longest node, as are the members up to `waves`
   std::string occupancy_limit;
   std::int64_t registers_per_thread = 0;
   std::int64_t blocks = 0;
   double waves = 0;
-  std::optional<double> speed_of_light_ratio;  // of programs on SIMT cores
+  std::optional<double> speed_of_light_ratio;  // only of programs on SIMT cores
 };
 
 template <class V>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How long work says how far it is.
+// Callback with which long work reports its progress.
 
 #include <cstddef>
 #include <functional>

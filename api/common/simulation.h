@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the simulator says of one program, with the chip's names, described once (base/describe.h).
+// The simulator's result for one program, with the chip's own names, described once (base/describe.h).
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct StallRow {
 };
 
 struct SimulatedLevel {
-  std::string name;  // the chip's
+  std::string name;  // as the chip names it
   std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
 };
 
@@ -33,7 +33,7 @@ void describe(V& v, base::Is<SimulatedLevel> auto& l) {
   v.field({"hits", "", "Transactions that found an open row, or their sector."}, l.hits);
 }
 
-// The times of one `scale`-th of a chip and of the smaller part that validates it.
+// Simulated times of one `scale`-th of a chip, and of the smaller part that validates it.
 struct ScaledTimes {
   double us = 0;
   std::int64_t validation = 0;
@@ -47,7 +47,7 @@ void describe(V& v, base::Is<ScaledTimes> auto& s) {
   v.field({"validation_us", "us", "Simulated time of that smaller part."}, s.validation_us);
 }
 
-// How a simulation of a part of the chip went; `refused` says why the whole chip was simulated after all.
+// Result of a simulation of a part of the chip. `refused` says why the whole chip was simulated instead.
 struct ScaledSimulation {
   std::int64_t scale = 0;
   std::string mode;  // scaled, or sampled where the part was refused
@@ -87,7 +87,7 @@ void describe(V& v, base::Is<Simulation> auto& s) {
   v.object({"scaled", "", "Of a simulation of a part of the chip: how it was validated."}, s.scaled);
 }
 
-// The reason of most stall cycles.
+// The stall with the most cycles. `s.stalls` must not be empty.
 inline const StallRow& longest_stall(const Simulation& s) {
   return *std::max_element(s.stalls.begin(), s.stalls.end(),
                            [](const StallRow& a, const StallRow& b) { return a.cycles < b.cycles; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the operators of a list take together, each as often as it occurs.
+// Totals over a list of operators, each counted as often as it occurs.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tilescope::api {
 
-// One operator with the time of one occurrence, where it has one.
+// One operator, with the time of one occurrence if it has one.
 struct TimedOperator {
   std::int64_t count = 1;
   std::optional<double> us;
@@ -22,18 +22,18 @@ struct TimedOperator {
 };
 
 struct Totals {
-  std::size_t operators = 0, timed = 0;  // the latter have a time; what follows is of them
+  std::size_t operators = 0, timed = 0;  // all, and those with a time; the other members are of the latter
   std::int64_t count = 0;                // occurrences
   double us = 0, operations = 0;
-  std::vector<std::pair<std::string, double>> bound_ratios;  // of the time, by what bounds it, the largest first
+  std::vector<std::pair<std::string, double>> bound_ratios;  // share of the time by bottleneck, largest first
 
-  // Of all time, what the operator takes with all its occurrences; nothing where it has no time.
+  // The share of the total time that all occurrences of the operator take; nullopt if it has no time.
   std::optional<double> share_of(const TimedOperator& op) const;
 };
 
 Totals totals_of(const std::vector<TimedOperator>& operators);
 
-// One program of an operator of a list; without a count it is of none.
+// One program of an operator of a list. totals_of ignores programs without a count.
 struct TimedProgram {
   std::string operator_id;
   std::optional<std::int64_t> count;
@@ -42,10 +42,10 @@ struct TimedProgram {
   std::string bound_by;
 };
 
-// What the operators take together, each by its fastest program; nothing where no program has a count.
+// Totals over the operators, each by its fastest program; nullopt if no program has a count.
 std::optional<Totals> totals_of(const std::vector<TimedProgram>& programs);
 
-// Operations a second; nothing without a time.
+// Operations per second; nullopt without a time.
 std::optional<double> rate_of(const TimedOperator& op);
 
 // {"operators","timed","count",TIME_KEY,"operations","gflops","bound":[{"bottleneck","ratio"}]}.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope simulate`: times of programs by the simulator, beside what the model predicts.
+// `tilescope simulate`: simulated times of programs, next to the predicted ones.
 
 #include <array>
 #include <cstdint>
@@ -23,20 +23,21 @@
 namespace tilescope::api {
 
 enum class SimulationMode { kFull, kSampled, kScaled };
-// What commands and files call them, in their order.
+// Names of the modes in commands and files, in the order of the enum.
 inline constexpr std::array<std::string_view, 3> kSimulationModes = {"full", "sampled", "scaled"};
 
-// The simulator's own.
+// The simulator's default for SimulationHow::scale.
 std::int64_t default_scale();
 
-// How much of a program is simulated, and of kScaled on how much of the chip.
+// How much of a program is simulated and, with kScaled, on what part of the chip: one `scale`-th.
 struct SimulationHow {
   SimulationHow(SimulationMode m, std::int64_t one_of = default_scale()) : mode(m), scale(one_of) {}
   SimulationMode mode;
   std::int64_t scale;
 };
 
-// Why the chip cannot be simulated so, as an error at --scale, or at --mode where its class has no such part.
+// Whether the chip can be simulated this way. If not, adds an error at --scale, or at --mode if no chip of its class
+// can be scaled.
 bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagnostics& diags);
 
 struct SimulatedRow {
@@ -46,30 +47,30 @@ struct SimulatedRow {
   std::optional<TimeBand> predicted_band;
   std::optional<Simulation> simulation;
   double cpu_seconds = 0;      // of the worker process
-  std::size_t peak_bytes = 0;  // of its resident memory
-  bool readable = true;        // false where there is no program: the errors are those of its document
+  std::size_t peak_bytes = 0;  // resident memory of the worker
+  bool readable = true;        // false if there is no program; then the errors are those of its document
   std::vector<std::string> errors;
-  std::optional<double> timeline_until_us;  // where the timeline is full
-  std::optional<std::int64_t> count;        // how often the operator occurs, of those of a suite
-  double operations = 0;                    // arithmetic ones of one occurrence
+  std::optional<double> timeline_until_us;  // time at which the timeline was full, if it was
+  std::optional<std::int64_t> count;        // how often the operator occurs in its suite, if it is of one
+  double operations = 0;                    // arithmetic operations of one occurrence
 
-  // Predicted over simulated, minus one; nothing without both.
+  // Predicted over simulated, minus one; nullopt without both.
   std::optional<double> model_error_ratio() const;
 };
 
 // Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
-// their number. Nothing where the source has mistakes; a program that cannot run is a row with errors. A timeline, of
-// the first program, is a file that is whole or not there.
+// their number. Returns nullopt if the source has mistakes; a program that cannot run becomes a row with errors. A
+// timeline is of the first program; its file appears complete or not at all.
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
                                                   const SimulationHow& how, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags);
 
-// What the operators take together, by the simulator, each by the fastest of its group where lines of a batch are of
-// several programs of one; nothing where no row has a count.
+// Simulated totals over the operators. If a batch has several programs of an operator, the fastest of the group counts.
+// Returns nullopt if no row has a count.
 std::optional<Totals> totals_of(const std::vector<SimulatedRow>& rows);
 
-// Errors of the model against the simulator.
+// Errors of the model against the simulator, by kind of operator.
 std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows);
 
 // {"operators":[...],"total":{...}} of a workload or a program; {"rows":[...],"summary":{...}} of a batch.

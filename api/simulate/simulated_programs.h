@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs run through the simulator, each in a process of its own; for api/ and experiments/ alone.
+// Runs programs through the simulator, each in a process of its own; for api/ and experiments/ only.
 
 #include <optional>
 #include <string>
@@ -24,24 +24,27 @@ namespace tilescope::api {
 struct SimulatedProgram {
   std::optional<Simulation> simulation;
   std::string error;
-  bool died = false;                        // the worker's process: another time there may be one
+  bool died = false;                        // the worker's process died; another attempt may succeed
   double cpu_seconds = 0;                   // of the worker process
-  std::size_t peak_bytes = 0;               // of its resident memory
-  std::optional<double> timeline_until_us;  // where the timeline is full
+  std::size_t peak_bytes = 0;               // resident memory of the worker
+  std::optional<double> timeline_until_us;  // time at which the timeline was full, if it was
 };
 
-// What a worker does: simulates kernels. Its answer, which simulated_by reads.
+// Runs in a worker: simulates kernels, and returns an answer for simulated_by.
 std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline);
-// What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
+// Runs in a worker: lowers the program, simulates it, and returns an answer for simulated_by. Throws std::runtime_error
+// if the program cannot be lowered.
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline = std::nullopt);
-// Of a simulation on this chip.
+// Reads a worker's answer about a simulation on this chip.
 SimulatedProgram simulated_by(WorkerResult answer, const arch::ArchSpec& a);
-// Says of a worker that ended which library of the chip's it had loaded: what is loaded may end its process.
+// If the worker died and the chip has a DRAM library (arch::DramLevel::model), names the library in the error, because
+// it may have ended the process.
 void name_library(WorkerResult& answer, const arch::ArchSpec& a);
 
-// In order, `jobs` at a time; a timeline is of the first program.
+// Simulates the programs, `jobs` at a time; the results are in the order of `programs`. A timeline is of the first
+// program.
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
                                                 const arch::ArchSpec& a, const SimulationHow& how, int jobs,
                                                 const Progress& progress,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far a kernel's values are from plain loops, and how far rounding may take them; for the .cc files of experiments/
-// and for tests.
+// The errors of a kernel's values against plain loops, and the errors that rounding may cause; for the .cc files of
+// experiments/ and for tests.
 
 #include "api/verify/value_errors.h"
 #include "expr/reference.h"
@@ -11,23 +11,23 @@
 
 namespace tilescope::api {
 
-// What rounding may come to in an output of the program, whose inputs are those of lower/expected_values.h: zero where
-// every order of the operations gives the same. docs/kernel.md says where the bounds come from.
+// The errors that rounding may cause in an output of the program, with the inputs of lower/expected_values.h; zero if
+// every order of the operations gives the same result. docs/kernel.md says where the bounds come from.
 ValueErrors allowed_errors(const tile::RProgram& p);
 
-// Of one output of this dtype. Infinite where their numbers differ, and where one value is finite and the other is not;
-// infinities of one sign are equal, and so are two values that are no number.
+// The errors of one output of this dtype. They are infinite if the numbers of values differ, or if one value is finite
+// and the other is not. Infinities of one sign are equal, and so are two NaNs.
 ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr::Values& expected);
 
-// The greatest |difference| of one element that stays within what is allowed, of an output of these values.
+// The greatest |difference| of one element that is within the allowed errors, for an output with these expected values.
 double tolerance_of(base::Dtype dtype, const ValueErrors& allowed, const expr::Values& expected);
 
-// Of all outputs that a way to run the program leaves.
+// The worst errors over all outputs of a run.
 ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues& outputs,
                               const lower::NamedValues& expected);
 
-// Of some elements of outputs, each compared with a plain loop over what the run itself has for its stage to read:
-// `inputs` of the program and outputs of earlier stages.
+// The worst errors over some elements of the outputs. Each is compared with a plain loop over what the run itself has
+// as inputs of its stage: `inputs` of the program and outputs of earlier stages.
 ValueErrors errors_of_elements(const tile::RProgram& p, const lower::NamedValues& outputs,
                                const lower::NamedValues& inputs, const targets::Elements& elements);
 

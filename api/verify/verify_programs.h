@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Verification of programs however they were made; for the .cc files of experiments/ and for tests.
+// Verifies programs from any source; for the .cc files of experiments/ and for tests.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace tilescope::api {
 
-// Nothing, and an error, where the machine cannot compile kernels.
+// Verifies the programs, `jobs` at a time. Returns nullopt, with an error, if the machine cannot compile kernels.
 std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
                                                         int jobs, const Progress& progress, base::Diagnostics& diags);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
-// no header (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh), then the
-// kernels. For HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
+// Emits kernels as readable CUDA C++. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs no header
+// (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh), then the kernels. For
+// HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,48 +15,49 @@
 
 namespace tilescope::cuda {
 
-// How one kernel of the text is launched, and where its copies stand.
+// How to launch one kernel of the text, and the lines of its copies.
 struct EmittedKernel {
-  std::string name;  // of the function, and of no other one in the text
+  std::string name;  // of the function, unique in the text
   std::int64_t blocks = 1;
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;    // dynamic
   std::int64_t shared_granule = 1;  // bytes of its smallest element in shared memory; 1 where it has none
-  std::vector<int> globals;         // its first parameters, positions in Module::globals: pointers
-  std::vector<TensorMap> maps;      // the parameters after those, each a CUtensorMap by value
+  std::vector<int> globals;         // its first parameters, pointers: positions in Module::globals
+  std::vector<TensorMap> maps;      // the next parameters, each a CUtensorMap by value
   std::vector<int> scalars;         // its last parameters, positions in Module::scalars
-  bool wide_scalars = false;        // they are doubles, not floats: the kernel has buffers of f64
-  std::vector<int> copy_lines;      // by copy in the order of lower::copies_of: its line of the text, from 1
-  std::vector<int> box_lines;       // likewise by bulk copy
+  bool wide_scalars = false;        // scalars are doubles, not floats: the kernel has buffers of f64
+  std::vector<int> copy_lines;      // line of the text, from 1, by copy in the order of lower::copies_of
+  std::vector<int> box_lines;       // the same by bulk copy
 };
 
 struct Emitted {
   std::string text;
-  std::size_t kernels_begin = 0;  // where head and prelude end
-  int kernels_line = 1;           // the line of the text at which the kernels begin, and what is defined for them
-  std::vector<std::string> definitions;  // names of what is defined before the kernels and for them alone
+  std::size_t kernels_begin = 0;         // position in `text` where head and prelude end
+  int kernels_line = 1;                  // line of the text at which the kernels and their definitions begin
+  std::vector<std::string> definitions;  // names that are defined before the kernels, for their use only
   std::vector<EmittedKernel> kernels;
 };
 
-// What the text is for: NVIDIA's compilers and the CPU, or AMD's. Kernels of both are the same but for their bounds.
+// The target of the text: NVIDIA's compilers and the CPU, or AMD's compilers. The kernels of both differ only in their
+// launch bounds.
 enum class Dialect : std::uint8_t { kCuda, kHip };
 
-// What a dialect has no words for, a sentence each; such a module's text is for the CPU alone.
+// What the dialect cannot express, one sentence each; if there is any, the module's text is for the CPU alone.
 std::vector<std::string> refusals(const lower::Module& module, Dialect dialect);
 
-// The text of all kernels of a module, headed by `about` (lines: what is computed) and by how the kernels are launched.
+// The text of all kernels of a module. Its head is `about` (lines: what is computed) and the launches of the kernels.
 Emitted emit(const lower::Module& module, std::string_view about = {}, Dialect dialect = Dialect::kCuda);
 
-// What stands before the kernels of every text, after its head.
+// The part of every text between its head and the kernels.
 std::string_view prelude();
 std::string hip_prelude();
-// What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
+// The part that follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
 std::string_view matrix_prelude();
-// Reductions over lanes.
+// The part that follows where a kernel reduces over lanes (backends/cuda/lanes.cuh).
 std::string_view lanes_prelude();
-// What follows where the matrix or TMA unit reads the scratchpad (backends/cuda/staged.cuh).
+// The part that follows where the matrix or TMA unit reads the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
-// What follows where a kernel has mbarriers or boxes (backends/cuda/boxes.cuh), and where it stores boxes.
+// The parts that follow where a kernel has mbarriers or boxes (backends/cuda/boxes.cuh), and where it stores boxes.
 std::string_view boxes_prelude();
 std::string_view box_stores_prelude();
 

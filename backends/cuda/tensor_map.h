@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a launch passes to a kernel for its TMA copies: of which array, how it is strided, how large a box is (CUDA
-// driver API, cuTensorMapEncodeTiled).
+// The tensor map that a launch passes to a kernel for its TMA copies: the array, its extents and strides, and the size
+// of a box (CUDA driver API, cuTensorMapEncodeTiled).
 
 #include <cstdint>
 #include <vector>
@@ -19,7 +19,7 @@ struct TensorMap {
   int global = 0;  // position in Module::globals
   base::Dtype dtype{};
   std::vector<Dim> dims;          // outermost first; the last one's stride is 1
-  std::int64_t swizzled_row = 0;  // bytes: 32, 64 or 128, as long as a box's row
+  std::int64_t swizzled_row = 0;  // bytes: 32, 64 or 128, as long as a box's row; 0: no swizzling
 
   bool operator==(const TensorMap&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The system's C++ compiler, and what it has made of emitted text so far: objects and programs named after the contents
+// The system's C++ compiler, and the objects and programs that it has made from emitted text: named after the contents
 // they come from, in a folder that many processes share.
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace tilescope::cuda {
 // One translation unit, compiled.
 struct Object {
   std::string path;
-  std::string error;  // what the compiler said against it; empty where the object is there
+  std::string error;  // the compiler's errors; empty where the object exists
 
   bool ok() const { return error.empty(); }
 };
@@ -23,15 +23,15 @@ class Toolchain {
  public:
   explicit Toolchain(std::string cache_folder);
 
-  // Why nothing can be compiled here.
+  // Why nothing can be compiled here; nothing where compilation is possible.
   const std::optional<std::string>& why_unsupported() const { return refusal_; }
 
-  // The objects of translation units of kernels, in order. Compiles only what is not kept from before, at most `jobs`
-  // at a time.
+  // Compiles translation units of kernels, at most `jobs` at a time; returns their objects in order. Units that are in
+  // the cache are not compiled again.
   std::vector<Object> compile(HostBuild build, const std::vector<std::string>& units, int jobs) const;
 
-  // The path of a program made of the runtime and objects of kernels, which are named by their paths; empty after an
-  // error, which is then in `why`.
+  // Links the runtime and objects of kernels, given by their paths; returns the program's path, or an empty one and the
+  // error in `why`.
   std::string link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A machine of tiles that exchange, which computes values: every core has memory of its own, exchanges copy bytes from
-// one to another, arithmetic reads and writes a core's own memory alone. It knows nothing of time.
+// Computes the values of a program on a machine of tiles that exchange data: every core has memory of its own,
+// exchanges copy bytes from one to another, arithmetic reads and writes only its core's own memory. It does not model
+// time.
 
 #include <cstdint>
 #include <stdexcept>
@@ -13,8 +14,8 @@
 
 namespace tilescope::ipu_sim {
 
-// What a program does that no machine may: it reads a byte that nothing wrote, writes one twice in one exchange, reads
-// what the same exchange brings, or addresses memory that the core does not have. The sentence says which core,
+// An illegal access of a program: it reads a byte that nothing wrote, writes a byte twice in one exchange, reads a byte
+// that the same exchange writes, or addresses memory that the core does not have. The message says which core,
 // superstep and tensor.
 class Fault : public std::runtime_error {
  public:
@@ -23,29 +24,30 @@ class Fault : public std::runtime_error {
 
 struct Counts {
   std::vector<std::int64_t> sent,
-      received;                // bytes that cross the link, by core; arrange's where inputs are not prearranged
-  std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, those that the core had itself among them
-  std::int64_t from_dram = 0, to_dram = 0;  // bytes, those of every receiver
+      received;                // bytes over the link, by core; those of arrange only without prearranged inputs
+  std::int64_t delivered = 0;  // bytes that exchanges write to buffers, copies within a core included
+  std::int64_t from_dram = 0, to_dram = 0;  // bytes, counted once per receiver
   std::int64_t points = 0;                  // iterations computed
-  std::int64_t memory = 0;                  // bytes of one core's memory up to the last that anything wrote
+  std::int64_t memory = 0;                  // bytes of a core's memory up to the last written one, maximum over cores
 };
 
 struct Result {
-  std::vector<expr::Values> tensors;  // by Program::tensors: what was computed, gathered from its homes
+  std::vector<expr::Values> tensors;  // by Program::tensors: computed values, gathered from their homes
   Counts counts;
 };
 
 enum class Arithmetic : std::uint8_t {
-  kMatrices,  // sums of products by Eigen, whose order is its own, where their numbers allow it; all else by points
+  kMatrices,  // sums of products by Eigen, in its own order, where their numbers allow it; all else as kPoints
   kPoints,    // everything in the order of the plain loop
 };
 
-// Runs all stages. `inputs` by Program::tensors, empty of those that are computed; `scalars` by stage and scalar.
+// Runs all stages. `inputs` by Program::tensors, empty for those that are computed; `scalars` by stage and scalar.
 // Throws Fault.
 Result run(const lower::bsp::Program& p, const std::vector<std::vector<double>>& scalars,
            const std::vector<expr::Values>& inputs, Arithmetic arithmetic = Arithmetic::kMatrices);
 
-// Whether the sums of an expression of one stage are multiplied as matrices; points take a hundred times as long.
+// Whether kMatrices computes the sums of an expression of one stage as matrix products; kPoints takes a hundred times
+// as long.
 bool multiplies(const expr::Expression& e);
 
 }  // namespace tilescope::ipu_sim

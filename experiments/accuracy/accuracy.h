@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How well times of programs stand to measured ones: errors, rank correlation within groups of programs for the same
-// operator, and what is lost by trusting the times when choosing. Row by row, and by block tile: a tile's time is the
-// least of its rows, for who chooses a tile lets its best row run.
+// Accuracy of predicted program times against measured ones: errors, rank correlation within groups of programs for the
+// same operator, and the loss from choosing a program by predicted time. Statistics are by row and by block tile. A
+// tile's time is the least of its rows, because a tile is chosen with its best row.
 
 #include <cstddef>
 #include <optional>
@@ -15,17 +15,17 @@
 
 namespace tilescope::experiments {
 
-// A program that was measured. Without a time of ours it ranks behind all others and counts in no error.
+// A measured program. Without a time of ours it ranks behind all others and counts in no error.
 struct PredictedTime {
-  std::string group;  // of programs that compute the same
-  std::string tile;   // block tile, however written
+  std::string group;  // programs of a group compute the same
+  std::string tile;   // the block tile, in any notation
   std::optional<double> ours_us;
   double measured_us = 0;
 };
 
-// Means over groups, each as heavy as the others; ties rank as their mean.
+// Means over groups of equal weight; tied values share their mean rank.
 struct RankStatistics {
-  std::size_t groups = 0;               // in which something can be ranked
+  std::size_t groups = 0;               // groups whose programs can be ranked
   double spearman = 0;                  // correlation of ranks
   double kendall = 0;                   // tau-b
   double best_of_1 = 0, best_of_5 = 0;  // best measured time over the best measured one of our first k; geometric mean
@@ -34,14 +34,14 @@ struct RankStatistics {
 
 struct Accuracy {
   std::size_t rows = 0;
-  api::ErrorStatistics errors;  // of rows with a time of ours
+  api::ErrorStatistics errors;  // only of rows with a time of ours
   RankStatistics by_row, by_tile;
 };
 
 // Groups of fewer than `min_tiles` (at least two) block tiles are left out of the ranks.
 Accuracy accuracy_of(std::span<const PredictedTime> times, std::size_t min_tiles);
 
-// Spearman's correlation of ranks, and Kendall's tau-b, of pairs of values; 0 where one side is all ties.
+// Spearman's rank correlation, and Kendall's tau-b, of pairs of values; 0 where one side is all ties.
 double spearman(std::span<const double> a, std::span<const double> b);
 double kendall(std::span<const double> a, std::span<const double> b);
 

@@ -22,31 +22,31 @@
 namespace tilescope::experiments {
 
 struct CompareOptions {
-  api::Search search = api::Search::kRoller;  // of a suite's programs
-  bool simulate = false;                      // every compared row, sampled; takes seconds a row
-  std::optional<api::NamedText> rows;         // times measured by us, in place of published ones
-  std::optional<std::size_t> sample;          // so many rows of each group, drawn at random
-  std::uint64_t seed = 1;                     // of the draw
-  api::ProgramFilter programs;                // of a batch, the others are left out
-  std::size_t min_tiles = 2;                  // block tiles of a group that is ranked
+  api::Search search = api::Search::kRoller;  // search that finds a suite's programs
+  bool simulate = false;                      // simulate every compared row in sampled mode; takes seconds per row
+  std::optional<api::NamedText> rows;         // times measured by us, instead of published ones
+  std::optional<std::size_t> sample;          // number of rows drawn at random from each group
+  std::uint64_t seed = 1;                     // seed of the draw
+  api::ProgramFilter programs;                // programs of a batch to compare; the others are left out
+  std::size_t min_tiles = 2;                  // least number of block tiles for a group to be ranked
   int jobs = 1;
 };
 
-// One program, or why it cannot be compared.
+// One compared program, or the reasons why it cannot be compared.
 struct ComparedRow {
   std::string id, kind, group;
   std::string tile;  // block tile, with the reduction step: "m=128 n=64 k=8"
   std::optional<double> measured_us;
-  std::optional<double> core_mhz;    // of the device while that was measured
-  std::optional<double> library_us;  // of the vendor's fastest library that was measured
-  std::string library;               // which it is
+  std::optional<double> core_mhz;    // of the device during that measurement
+  std::optional<double> library_us;  // time of the vendor's fastest library that was measured
+  std::string library;               // name of that library
   std::optional<api::Prediction> prediction;
   std::optional<api::Simulation> simulation;
   bool comparable = true;             // false where the line or its time is wrong; else it ranks, last without a time
   std::vector<std::string> errors;    // each with its place
-  std::string operator_id;            // of a suite, or the group of a batch's line
-  std::optional<std::int64_t> count;  // how often the operator occurs, of those of a suite
-  double operations = 0;              // arithmetic ones of one occurrence
+  std::string operator_id;            // the operator of a suite, or the group (without one the id) of a batch's line
+  std::optional<std::int64_t> count;  // how often the operator occurs; only for operators of a suite
+  double operations = 0;              // arithmetic operations of one occurrence
 
   std::optional<double> predicted_us() const;
   std::optional<double> simulated_us() const;
@@ -56,33 +56,34 @@ struct Comparison {
   std::vector<ComparedRow> rows;
   std::size_t left_out = 0;  // rows that the options left out
   std::size_t min_tiles = 2;
-  std::string measured;  // where the measured times are from, of a suite
+  std::string measured;  // of a suite: the source of the measured times
 };
 
-// How well one kind of time stands to another over some rows.
+// Accuracy of one kind of time against another over some rows.
 struct AccuracyOfKind {
-  std::string kind;                              // "all" of all
+  std::string kind;                              // "all" for all kinds together
   std::optional<Accuracy> predicted, simulated;  // against measured
   std::optional<Accuracy> model;                 // predicted against simulated
 };
 
-// Compares every line of a batch with its measured_us, or with its simulation alone where it has none, or the best
-// program of ten of each operator of a suite, which is one group, with the times published for it on this chip or
-// measured by us. Lines without a time above 0, and groups of a single program, are rows with errors. Nothing where the
-// source has mistakes as a whole.
+// Compares each program's predicted time with its measured time. For a batch, each line is compared with its
+// measured_us, or only with its simulation where it has none. For a suite, which is one group, the best of ten programs
+// for each operator is compared with the time published for it on this chip or measured by us. Lines with an invalid
+// time, lines with neither time nor simulation, and groups of a single program become rows with errors. Returns nullopt
+// where the source as a whole has mistakes.
 std::optional<Comparison> compare(const api::ProgramSource& source, const arch::ArchSpec& a,
                                   const CompareOptions& options, const api::Progress& progress,
                                   base::Diagnostics& diags);
 
-// What the operators of a suite take together, each by the fastest of its group where lines of a batch are of several
-// programs of one; nothing where no row has a count. `simulated`: by the simulator, and by what most of its cycles
-// go to.
+// Total times of a suite's operators. Where several lines of a batch are programs for one operator, the fastest of its
+// group counts. With `simulated`, times are simulated ones, and each operator's bound is the largest share of stall
+// cycles. Returns nullopt where no row has a count.
 std::optional<api::Totals> totals_of(const Comparison& c, bool simulated);
 
-// By kind of operator in alphabetical order, and all at the end.
+// Accuracy by kind of operator in alphabetical order, then for all kinds together.
 std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c);
 
-// The parts of {"rows":[...],"summary":{...}}, apart because rows are many.
+// The parts of {"rows":[...],"summary":{...}}, separate because there are many rows.
 base::Value to_document(const ComparedRow& row);
 base::Value summary_of(const Comparison& c);
 

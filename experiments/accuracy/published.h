@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernel times that others published for a suite's operators, retyped with their source (data/published/*.yaml),
-// and how far our best programs are from them.
+// Kernel times from publications for a suite's operators, copied with their source (data/published/*.yaml), and the
+// errors of our best programs against them.
 
 #include <map>
 #include <optional>
@@ -21,26 +21,26 @@ struct PublishedTimes {
   std::vector<std::string> columns;                    // systems: roller_top1, roller_top10, library, ansor
   std::map<std::string, std::vector<double>> rows_us;  // by operator id, one time per column
 
-  // Index of a column, or nothing.
+  // Index of a column, or nullopt.
   std::optional<std::size_t> column(std::string_view name) const;
-  // What our best program of that operator is compared with; nothing where it was not published.
+  // The time with which our best program for that operator is compared; nullopt where none was published.
   std::optional<double> us_of(const std::string& id) const;
 };
 
-// The published times for a suite on a device; nothing, and no error, where there are none.
+// The published times for a suite on a device; nullopt, without an error, where there are none.
 std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, base::Diagnostics& diags);
 
 // The column of published times that our best programs are compared with.
 inline constexpr std::string_view kPublishedColumn = "roller_top10";
 
-// The best program of an operator beside its published time; nothing without both.
+// The best program of an operator against its published time; nullopt where either is missing.
 struct PublishedComparison {
   double published_us = 0;
   double error_ratio = 0;
 };
 std::optional<PublishedComparison> compared(const api::CompiledOperator& op, const PublishedTimes& published);
 
-// Of all operators that were compared.
+// Errors over all operators that were compared.
 std::vector<api::ErrorsOfKind> errors_by_kind(const std::vector<api::CompiledOperator>& operators,
                                               const PublishedTimes& published);
 

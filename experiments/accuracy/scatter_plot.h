@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Times of ours over measured ones as a picture.
+// Scatter plot of our times against measured ones.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace tilescope::experiments {
 
-// Writes predicted over measured times of all rows, simulated ones beside them where there are some, as an SVG with
-// both axes logarithmic. Throws std::runtime_error where the file cannot be written.
+// Writes an SVG with predicted times of all rows, and simulated ones where there are any, against measured times. Both
+// axes are logarithmic. Throws std::runtime_error where the file cannot be written.
 void write_scatter_plot(const Comparison& c, const std::string& title, const std::string& path);
 
 }  // namespace tilescope::experiments

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Slurm, by its commands sbatch and squeue.
+// Access to Slurm through its commands sbatch and squeue.
 
 #include <cstddef>
 #include <optional>
@@ -13,37 +13,37 @@
 
 namespace tilescope::experiments {
 
-// What Slurm refused, in its own words, and what to do.
+// A refusal by Slurm, with its own message and advice on what to do.
 class ClusterError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The numbers that Slurm gave the jobs.
+// The job numbers that Slurm assigned.
 struct Submitted {
   std::string array, merge;
 };
 
-// Writes the scripts, submits them, and keeps their numbers beside the store for `status`. Throws ClusterError where
-// there is no sbatch, or it refuses.
+// Writes the scripts, submits them, and saves their job numbers next to the store for `status`. Throws ClusterError
+// where sbatch does not exist or refuses.
 Submitted submit(const Jobs& jobs);
 
 // One task in the queue, or the job that merges.
 struct QueuedTask {
-  std::optional<std::size_t> shard;  // none of the job that merges
-  std::string state, reason;         // as Slurm calls them: RUNNING, PENDING; None, Priority
+  std::optional<std::size_t> shard;  // nullopt for the job that merges
+  std::string state, reason;         // in Slurm's terms: RUNNING, PENDING; None, Priority
 };
 
 struct Queue {
   Submitted jobs;
   std::vector<QueuedTask> tasks;  // those that have not ended
-  std::string error;              // why it is not known, in Slurm's words
+  std::string error;              // why the queue is unknown, in Slurm's words
 };
 
-// What squeue says of the jobs that were submitted for a store; nothing where none were, or there is no squeue.
+// The state of a store's submitted jobs by squeue; nullopt where none were submitted or squeue does not exist.
 std::optional<Queue> queue_of(const std::string& store);
 
-// {"array","merge","tasks":[{"shard","state","reason"}],"error"}; a shard of null is the job that merges.
+// {"array","merge","tasks":[{"shard","state","reason"}],"error"}; a null shard is the job that merges.
 base::Value to_document(const Queue& queue);
 
 }  // namespace tilescope::experiments

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names of the code that times come from (cmake/code_version.cmake), for files of results that outlive a build.
+// Hashes of the code that times depend on (cmake/code_version.cmake), for files of results that outlive a build.
 
 #include <string>
 
 namespace tilescope::experiments {
 
-// All code that a constructed program and its times depend on: stores of sweeps that differ in it are not mixed.
+// Hash of all code that constructed programs and their times depend on. Stores of sweeps with different hashes are not
+// mixed.
 std::string results_version();
 
-// The code that the simulated time of a given program depends on.
+// Hash of the code that the simulated time of a given program depends on.
 std::string simulator_version();
 
 }  // namespace tilescope::experiments

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Many rows as one JSON document, a few at a time: the rows of a long batch are more than is worth keeping as a tree.
+// Writes many rows as one JSON document, a few at a time, because a long batch is too large to keep as a tree.
 
 #include <cstddef>
 #include <cstdio>
@@ -10,7 +10,8 @@
 
 namespace tilescope::experiments {
 
-// Writes {"rows":[...],"summary":{...}}: `row` says what each of so many rows is, asked by `jobs` threads.
+// Writes {"rows":[...],"summary":{...}}. `rows` is the number of rows; `row` returns the row of an index and is called
+// by `jobs` threads.
 void write_json_rows(std::size_t rows, int jobs, const std::function<base::Value(std::size_t)>& row,
                      const base::Value& summary, std::FILE* to);
 

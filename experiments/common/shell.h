@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Commands that are printed for a shell to take.
+// Quoting for commands that are printed for a shell.
 
 #include <string>
 
 namespace tilescope::experiments {
 
-// The text as one word of a shell.
+// The text quoted as one shell word.
 std::string shell_word(const std::string& text);
 
 }  // namespace tilescope::experiments

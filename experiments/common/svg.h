@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pictures of this program: an SVG file, and a plot of points over logarithmic axes drawn on one.
+// SVG pictures, and a plot of points over logarithmic axes.
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace tilescope::experiments {
 
-// Coordinates are pixels from the upper left corner. `look` are attributes that follow an element's own ones.
+// Coordinates are pixels from the upper left corner. `look` holds attributes that are appended to an element's own.
 class Svg {
  public:
   explicit Svg(double width, double height = 0) : width_(width), height_(height) {}
@@ -20,9 +20,9 @@ class Svg {
   void path(std::string_view d, std::string_view look);
   void circle(double x, double y, double radius, std::string_view look);
   void text(double x, double y, std::string_view text, std::string_view look = "");
-  // Texts one after the other, each of its colour; the picture's own where that is empty.
+  // Texts one after the other, each in its colour; an empty colour is the picture's own.
   void words(double x, double y, const std::vector<std::pair<std::string, std::string>>& texts_and_colours);
-  // What `look` says holds until `end`.
+  // Opens an element; the attributes in `look` apply until `end`.
   void begin(std::string_view tag, std::string_view look = "");
   void end(std::string_view tag);
 
@@ -36,7 +36,7 @@ class Svg {
   std::string out_;
 };
 
-// One axis of a plot: values from `least` to `most`, and those that have a line and a label.
+// One axis of a plot: values from `least` to `most`, and those with a grid line and a label.
 struct Axis {
   double least = 1, most = 10;
   std::vector<std::pair<double, std::string>> ticks;
@@ -49,7 +49,7 @@ class LogPlot {
   LogPlot(double width, double height, Axis x, Axis y);
 
   void title(std::string_view title, const std::vector<std::pair<std::string, std::string>>& legend);
-  // A line through the points; what lies outside the axes is not drawn.
+  // A line through the points; parts outside the axes are not drawn.
   void curve(const Points& points, std::string_view look);
   void dots(const Points& points, double radius, std::string_view look);
   const Svg& svg() const { return svg_; }

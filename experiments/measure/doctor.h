@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope doctor`: what of Tilescope works on this machine, and why the rest does not.
+// `tilescope doctor`: which parts of Tilescope work on this machine, and why the others do not.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace tilescope::experiments {
 struct Finding {
   std::string part;
   bool present = false;
-  std::string detail;  // what was found, or one sentence on why it is absent
+  std::string detail;  // what was found, or a sentence on why it is absent
 };
 
 std::vector<Finding> examine();

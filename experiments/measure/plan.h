@@ -16,18 +16,18 @@ namespace tilescope::experiments {
 
 using PlanNotes = std::vector<std::pair<std::string, std::string>>;
 
-// One task before it is written: its lines beyond id, notes and remarks, in which the cubin is not yet named.
+// One task before it is written: its lines other than id, notes and remarks, without the name of the cubin.
 struct PlanTask {
   std::string id;
   PlanNotes notes;
-  std::string cubin;  // empty where nothing of ours is launched
+  std::string cubin;  // empty where no kernel of ours is launched
   std::string lines;
   PlanNotes remarks;
 };
 
-// "array ..." of all arrays of a module, inputs by seed_of.
+// "array ..." for all arrays of a module; inputs have the seeds of seed_of.
 std::string array_lines(const lower::Module& m);
-// "launch ..." of all kernels: arrays, tensor maps, then scalars as lower/expected_values.h has them.
+// "launch ..." for all kernels: arrays, tensor maps, then scalars as in lower/expected_values.h.
 std::string launch_lines(const lower::Module& m, const cuda::Emitted& emitted);
 // "check ..." and "expect ...".
 std::string check_lines(const lower::Module& m, const std::vector<SampledOutput>& outputs);
@@ -36,13 +36,14 @@ std::string timing_line(const MeasureTiming& t);
 // "energy ..."; empty where no energy is read.
 std::string energy_line(const MeasureTiming& t);
 
-// The kernels that every plan has beside its own (plan.h, helpers), as CUDA C++.
+// CUDA C++ source of the helper kernels that every plan contains in addition to its own (plan.h, helpers).
 std::string_view helper_text();
 
-// The plan's file in the folder.
+// Path of the plan's file in the folder.
 std::string plan_file(const std::string& folder);
 
-// Writes plan and cubins into a folder, which it makes. Throws std::runtime_error where that cannot be written.
+// Writes plan and cubins into a folder, and creates it where needed. Throws std::runtime_error where they cannot be
+// written.
 void write_plan(const std::string& folder, const PlanNotes& notes, const PlanNotes& remarks, const std::string& helpers,
                 const std::vector<PlanTask>& tasks);
 

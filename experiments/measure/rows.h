@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows that were measured, as they are kept (docs/measure.md): JSON lines. For the .cc files of experiments/ and for
-// tests.
+// Measured rows in their file format, JSON lines (docs/measure.md). For the .cc files of experiments/ and for tests.
 
 #include <map>
 #include <optional>
@@ -16,28 +15,28 @@
 
 namespace tilescope::experiments {
 
-// Rows by their key, where a device is named its own alone; of one key the last. A line that is none is an error with
-// its place, but for a last one that was cut off.
+// Rows by their key; the last row of a key counts. Where `device` is named, only its rows. A malformed line is an error
+// at its position, except a last line that was cut off.
 std::map<std::string, base::Map> read_kept_rows(const api::NamedText& file, base::Diagnostics& diags,
                                                 std::string_view device = {});
 
-// What they say of one chip's operators, measured cold as all predictions are; a row without `l2` is taken to be that.
+// The measured times of one chip's operators, with a cold cache as in all predictions. Rows without `l2` count as cold.
 struct MeasuredTimes {
   struct Program {
     double us = 0;
-    std::optional<double> core_mhz;  // while the last repeats ran
+    std::optional<double> core_mhz;  // during the last repeats
   };
   struct Library {
     std::string name;
     double us = 0;
   };
   std::map<std::string, Program> programs;  // by the hash of the program (program_hash)
-  // By operator_key the fastest one that computes the operator; where none does, the copy of its bytes.
+  // By operator_key: the fastest library that computes the operator, or the copy of its bytes where there is none.
   std::map<std::string, Library> libraries;
 };
 MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string_view chip);
 
-// Names a program by all that it says, and an operator by its id and what it computes in.
+// A hash of the whole program; the key of an operator, made of its id and dtype.
 std::string program_hash(const tile::RProgram& p, const arch::ArchSpec& a);
 std::string operator_key(std::string_view id, std::string_view dtype);
 

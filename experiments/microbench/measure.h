@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope measure --microbench`: what `simulate --microbench` measures on the simulation, on the chip itself.
+// `tilescope measure --microbench`: the microbenchmarks of `simulate --microbench`, measured on the chip itself.
 
 #include <optional>
 #include <string>
@@ -16,12 +16,12 @@ namespace tilescope::experiments {
 
 struct MeasuredCurves {
   base::Value device;                   // null in a dry run
-  std::vector<MicrobenchmarkRow> rows;  // `y` is measured; nothing where it was not
-  std::string csv;                      // what `calibrate --microbench` reads, of the rows that have one
+  std::vector<MicrobenchmarkRow> rows;  // `y` is the measured value; nullopt where it was not measured
+  std::string csv;                      // input of `calibrate --microbench`, from the rows that have a value
   bool finished = true;
 };
 
-// `wanted` as run_microbenchmarks has it. Nothing after errors, as `measure`.
+// `wanted` is as for run_microbenchmarks. Returns nullopt after errors, as `measure` does.
 std::optional<MeasuredCurves> measure_microbenchmarks(const std::vector<std::string>& wanted, const arch::ArchSpec& a,
                                                       const MeasureOptions& options, const api::Progress& progress,
                                                       base::Diagnostics& diags);

@@ -13,19 +13,19 @@
 
 namespace tilescope::experiments {
 
-// The document of the sweep. `version` is that of the tool that makes it. Throws StoreError where the store cannot be
+// The document of the sweep. `version` is that of the tool that writes it. Throws StoreError where the store cannot be
 // read.
 base::Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                             std::string_view version);
 
-// Where the template stands: the page without data.
+// Path of the template: the page without data.
 std::string report_template_path();
 
-// Why there is no template at that path, and how to get it; nothing where there is one.
+// Why there is no template at that path, and how to get it; nullopt where there is one.
 std::optional<std::string> why_no_template(const std::string& path);
 
 // Fills the template with the document. Returns the file's size in bytes. Throws std::runtime_error where the template
-// cannot be read or holds no place for the document, or where the file cannot be written.
+// cannot be read or has no slot for the document, or where the file cannot be written.
 std::size_t write_report(const base::Value& document, const std::string& template_path, const std::string& path);
 
 }  // namespace tilescope::experiments

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope search`: construction on trial. What construction finds without trying, and what searches find by trying
-// programs, all evaluated by the simulator.
+// `tilescope search`: compares construction, which tries no programs, with searches that try programs. The simulator
+// evaluates all of them.
 
 #include <optional>
 #include <string>
@@ -16,69 +16,69 @@
 
 namespace tilescope::experiments {
 
-// Programs of construction that are looked at, as ROLLER's; and the searches beside it.
+// Number of constructed programs that are evaluated, as in ROLLER; and the searches to compare with.
 inline constexpr std::size_t kConstructed = 10;
 inline constexpr api::Search kTrying[] = {api::Search::kRandom, api::Search::kGenetic, api::Search::kAnneal};
 
 struct SearchQualityOptions {
-  std::size_t budget = 200;  // programs that each search may try
+  std::size_t budget = 200;  // most programs that each search tries
   std::uint64_t seed = 1;
-  std::size_t exhaustive_limit = 500;  // aligned programs that are all tried, at most
-  std::string log;                     // file of simulated times; none where empty
+  std::size_t exhaustive_limit = 500;  // greatest number of aligned programs for which all are tried
+  std::string log;                     // evaluation log: a file of simulated times; none where empty
 };
 
-// Simulated times in the order in which programs came: by rank of construction, by trial of a search. Without the one
-// launch that no program can do without; infinite where a program cannot be simulated.
+// Simulated times in the order of programs: by rank of construction, by trial of a search. The overhead of one kernel
+// launch is subtracted. Infinite where a program cannot be simulated.
 struct TriedTimes {
   api::Search search;
   std::vector<double> us;
 
-  // Of the first `n`; infinite where there are none.
+  // The best of the first `n` times; infinite where there are none.
   double best_us(std::size_t n) const;
 };
 
 struct SearchedOperator {
   std::string id, kind;
-  std::vector<TriedTimes> tried;        // roller and roller-osdi22, ten each; then random, genetic, anneal
-  std::size_t aligned = 0;              // programs that an exhaustive search has to try
-  bool every_layout = false;            // of them
-  std::optional<double> exhaustive_us;  // the best of them, where they are few enough
-  std::string error;                    // why nothing was tried
+  std::vector<TriedTimes> tried;        // roller and roller-osdi22, ten programs each; then random, genetic, anneal
+  std::size_t aligned = 0;              // number of programs that an exhaustive search has to try
+  bool every_layout = false;            // whether these have every layout
+  std::optional<double> exhaustive_us;  // best time of these programs, where they are few enough
+  std::string error;                    // why nothing was tried, or a simulation was lost
 
   const TriedTimes& of(api::Search search) const;
-  // The best of all, of the exhaustive search too.
+  // The best time of all searches, the exhaustive one included.
   double best_known_us() const;
 };
 
-// How far the best of a search's first `n` programs is from what was best, over operators that have both.
+// The best of a search's first `n` programs relative to the best time, over operators that have both.
 struct Quality {
   api::Search search;
   std::size_t n = 0;
   std::size_t operators = 0;
   double mean_ratio = 0;               // geometric mean of time over best time
-  double within_3 = 0, within_15 = 0;  // shares of operators that are off by so many per cent at most
+  double within_3 = 0, within_15 = 0;  // shares of operators within 3 % and 15 %
   double worst_ratio = 0;
-  std::string worst;  // the operator
+  std::string worst;  // operator with the worst ratio
 };
 
 struct SearchQuality {
   std::vector<SearchedOperator> operators;
   std::vector<Quality> by_exhaustive, by_best_known;
-  double over_osdi22_ratio = 0;           // first of roller-osdi22 over first of roller; geometric mean
-  std::size_t over_osdi22_operators = 0;  // that it is of
+  double over_osdi22_ratio = 0;           // time of roller-osdi22's first program over that of roller's; geometric mean
+  std::size_t over_osdi22_operators = 0;  // number of operators in that mean
 };
 
-// Tries every search on every operator of the workload, which has one stage each. Simulations run in `jobs` worker
-// processes at a time; the result does not depend on their number. Nothing where the workload has a mistake.
+// Tries every search on every single-stage operator of the workload. Simulations run in `jobs` worker processes at a
+// time; the result does not depend on their number. Returns nullopt where the workload has a mistake.
 std::optional<SearchQuality> search_quality(const api::Workload& workload, const arch::ArchSpec& a,
                                             const SearchQualityOptions& options, int jobs,
                                             const api::Progress& progress, base::Diagnostics& diags);
 
-// The statistics of operators after searches of that budget.
+// Statistics of the operators after searches with that budget.
 SearchQuality quality_of(std::vector<SearchedOperator> operators, std::size_t budget);
 
-// Geometric mean over operators of the best time after n programs over the best known time; nothing where one has no
-// program among the first n.
+// Geometric mean over operators of the best time after n programs over the best known time; nullopt where an operator
+// has no program among the first n.
 std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& operators, api::Search search,
                                        std::size_t n);
 

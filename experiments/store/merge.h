@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope merge`: the shards of a sweep into one store. Rows are named by contents, so that merging again, or in
-// another order, changes nothing.
+// `tilescope merge`: merges the shards of a sweep into one store. Rows are identified by their contents, so that
+// repeated merging, in any order, changes nothing.
 
 #include <cstddef>
 #include <optional>
@@ -16,28 +16,29 @@ namespace tilescope::experiments {
 
 struct Merged {
   std::string title;
-  StoredShards shards;              // that the store has now
-  std::size_t points = 0;           // of them, bases too
-  std::size_t read = 0, added = 0;  // rows of the shards, and those of them that the store had not
-  std::size_t lacking = 0;          // rows that the store lacks though all shards say that they were computed
+  StoredShards shards;              // that the store has after merging
+  std::size_t points = 0;           // of these shards, bases included
+  std::size_t read = 0, added = 0;  // rows of the shards, and those of them that the store did not have
+  std::size_t lacking = 0;          // rows that the store lacks although all shards claim to have computed them
   double seconds = 0;
 
-  // All shards are there, with all their rows.
+  // Whether all shards are in the store, with all their rows.
   bool complete() const;
 };
 
-// Some of the shards are in the store, others are not: why, and how to go on.
+// Some shards are in the store and others are not. The message says why, and how to continue.
 class PartlyMerged : public StoreError {
  public:
   using StoreError::StoreError;
 };
 
-// Takes what the shards' stores have into `store`, which is made where it is not there. A store that took a shard
-// before takes what that shard computed since; one that has nothing yet is left out with a note. Nothing after an
-// error, and then `store` is as it was: a store that is no shard, shards of several sweeps, sweep files, versions or
-// numbers of shards, a shard given twice, a `store` that has the sweep from elsewhere, or shards of another sweep.
-// Throws StoreError where a file cannot be read or written, and where another process writes to `store`: nothing was
-// merged then, unless it is PartlyMerged. A shard is taken as a whole or not at all.
+// Merges the shards' stores into `store`, which is created where it does not exist. A store that has a shard already
+// takes the rows that the shard computed since. A shard without contents is left out with a note. A shard is merged
+// completely or not at all.
+// Returns nullopt after an error, and leaves `store` unchanged: a store that is no shard, shards of several sweeps,
+// sweep files, versions or numbers of shards, a shard given twice, a `store` that has the sweep from elsewhere, or
+// shards of another sweep. Throws StoreError where a file cannot be read or written, or another process writes to
+// `store`; then nothing was merged, unless the exception is PartlyMerged.
 std::optional<Merged> merge(const std::string& store, const std::vector<std::string>& shards, base::Diagnostics& diags);
 
 // {"sweep","shards":{..},"points","rows":{"read","added"},"seconds"}.

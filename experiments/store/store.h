@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The store of sweeps: which chips were asked what about which operators, and what came out. One SQLite file that any
-// tool reads (docs/sweep.md lists its tables and the view `results`); this is its reader. Times are microseconds.
+// The store of sweeps: requests, chips, operators and their results in one SQLite file that any tool reads
+// (docs/sweep.md lists its tables and the view `results`). This is its reader. Times are in microseconds.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,36 +21,37 @@
 
 namespace tilescope::experiments {
 
-// What a store's file does not allow at this moment: "FILE: what, and what to do". Not the user's input is wrong but
-// the disk is full, the file damaged, another sweep at work.
+// The store's file does not allow an operation at this moment: "FILE: what, and what to do". The cause is not the
+// user's input but a full disk, a damaged file, or another active sweep.
 class StoreError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Something in the file is no longer what was written: the text names it, and how to have it anew.
+// Part of the file differs from what was written. The message names it, and how to restore it.
 class DamagedError : public StoreError {
  public:
   using StoreError::StoreError;
 };
 
-// Throws it of what rows share: a document of a chip, a program or an operator, which nothing writes anew.
+// Throws DamagedError for contents that rows share: a document of a chip, a program or an operator, which is not
+// written again.
 [[noreturn]] void throw_damaged_content(const std::string& path, const std::string& what);
 
-// Part `index` of `count` of a sweep: of its points index, index + count, index + 2 count, ...
+// Part `index` of `count` of a sweep: its points index, index + count, index + 2 count, ...
 struct Shard {
   std::size_t index = 0, count = 1;
 
   bool operator==(const Shard&) const = default;
 };
 
-// The shards of a sweep that a store has: the one that it is the store of, or those that were merged into it.
+// The shards of a sweep that a store contains: the one shard of its own, or those that were merged into it.
 struct StoredShards {
-  std::size_t count = 1;   // that the sweep is cut into
-  std::size_t points = 0;  // of all of them, bases too
-  std::string plan;        // hash of what decides points and operators, the same in all shards
-  bool own = false;        // the store is that of one shard, whose sweep goes on in it
-  std::vector<std::size_t> here = {}, complete = {};  // ascending; complete: all rows are there
+  std::size_t count = 1;   // number of shards of the sweep
+  std::size_t points = 0;  // of all shards, bases included
+  std::string plan;        // hash of all that determines points and operators; equal in all shards
+  bool own = false;        // the store belongs to one shard, which continues in it
+  std::vector<std::size_t> here = {}, complete = {};  // shards in the store, and those of them with all rows; ascending
 
   std::vector<std::size_t> missing() const;
 };
@@ -58,7 +59,7 @@ struct StoredShards {
 // One coordinate of a sweep's points.
 struct StoredAxis {
   std::string name;  // a path of the chip's YAML, or base, program.padding, program.block, programs
-  std::string unit;  // of its numbers: B, Hz, cycles, us, B/s, FLOP/s; empty of counts and texts
+  std::string unit;  // of its numbers: B, Hz, cycles, us, B/s, FLOP/s; empty for counts and texts
   // Axes of one group move together; an axis that follows others has none.
   std::optional<std::size_t> group;
 };
@@ -68,15 +69,15 @@ struct StoredValue {
   std::optional<double> number;  // in the axis's unit
 };
 
-// Which points of a multi-fidelity sweep the simulator judges besides the model, and how far their choice is
+// The points of a multi-fidelity sweep that the simulator judges besides the model, and the state of their choice
 // (experiments/multi_fidelity/choice.h).
 struct StoredMultiFidelity {
-  std::string mode;                                      // of the simulator
-  bool front = true;                                     // the Pareto front, and what lies within the error band of it
-  std::size_t validation_sample = 0;                     // points that are drawn
-  std::optional<std::size_t> neighbours = std::nullopt;  // at most; nothing: all within the band
-  std::int64_t seed = 1;                                 // of the draw
-  std::string cost = {};  // the expression that a point's cost is, next to its time; empty: time alone counts
+  std::string mode;                   // mode of the simulator
+  bool front = true;                  // whether to simulate the Pareto front, and points within the error band of it
+  std::size_t validation_sample = 0;  // number of points drawn
+  std::optional<std::size_t> neighbours = std::nullopt;  // greatest number; nullopt: all within the band
+  std::int64_t seed = 1;                                 // seed of the draw
+  std::string cost = {};  // expression of a point's cost, which is weighed against its time; empty: only time counts
   enum class Stage { kNone, kFrontAndValidation, kNeighbours } chosen = Stage::kNone;
 };
 
@@ -89,34 +90,35 @@ struct StoredWorkload {
 // A sweep as it was last run.
 struct StoredSweep {
   std::int64_t id = 0;
-  std::string title, file, text;  // of its file
-  std::string evaluator;  // model or sim: which time counts; multi-fidelity: the model's, and some are simulated too
+  std::string title, file, text;  // `file` and `text` are those of the sweep's file
+  std::string evaluator;  // the time that counts: model or sim; in a multi-fidelity sweep the model's, and some points
+                          // are also simulated
   std::vector<StoredAxis> axes;
   std::vector<StoredWorkload> workloads;
   std::optional<StoredMultiFidelity> multi_fidelity = std::nullopt;
-  std::optional<StoredShards> shards = std::nullopt;  // of a store that has parts of it, or all of them, merged
+  std::optional<StoredShards> shards = std::nullopt;  // only in a store that contains shards or was merged from them
 };
 
-// What of the chip differs from the base, by the YAML's path; `from` is empty where the base does not say it.
+// A difference between the chip and its base, by the YAML's path; `from` is empty where the base has no such entry.
 struct StoredDifference {
   std::string path, from, to;
 };
 
 // Why a point of a multi-fidelity sweep is simulated.
 enum class Chosen : std::uint8_t { kNot, kBase, kFront, kNeighbour, kValidation };
-// "base", "front", "neighbour", "validation"; empty where it is not.
+// "base", "front", "neighbour", "validation"; empty for kNot.
 std::string_view name_of(Chosen chosen);
 
-// One combination of the axes' values, or a base chip as it is with programs constructed for it.
+// One combination of the axes' values, or an unchanged base chip with programs constructed for it.
 struct StoredPoint {
   std::size_t ordinal = 0;
   std::string base;  // a device name or a file
   bool is_base = false;
-  std::vector<StoredValue> at;  // one an axis; empty texts where a base has no such value
+  std::vector<StoredValue> at;  // one per axis; empty texts where a base has no such value
   std::vector<StoredDifference> differences;
-  std::string chip;                           // the hash of its chip; empty of a refused point
+  std::string chip;                           // hash of its chip; empty for a refused point
   std::string refused;                        // why there is no such chip
-  std::optional<double> cost = std::nullopt;  // what a multi-fidelity sweep weighs its time against
+  std::optional<double> cost = std::nullopt;  // cost that a multi-fidelity sweep weighs against its time
   Chosen chosen = Chosen::kNot;
 };
 
@@ -125,29 +127,31 @@ struct StoredRow {
   std::optional<api::Prediction> prediction;
   std::optional<api::Simulation> simulation;
   std::optional<double> measured_us;
-  std::string program;  // its hash; empty where there is none
+  std::string program;  // hash of its program; empty where there is none
   std::string error;    // why there is no time
-  // Of a multi-fidelity sweep the predicted time counts, and a simulation stands next to it, or why there is none.
+  // In a multi-fidelity sweep the predicted time counts; in addition there is a simulation, or the reason why there is
+  // none.
   bool multi_fidelity = false;
   std::string simulation_error = {};
 
-  // What counts: simulated where it was asked for.
+  // The time that counts: the simulated one where the sweep asked for it.
   std::optional<double> time_us() const;
 };
 
-// How far a point is, in operators, and what it takes in all.
+// Progress of a point in operators, and its total time.
 struct PointTotal {
-  std::size_t done = 0, failed = 0;   // failed ones are done too
-  std::optional<double> weighted_us;  // the sum of weight times time; nothing before all operators have one
-  std::optional<double> base_ratio;   // over that of the point's base chip
-  // Of a point that a multi-fidelity sweep simulates too: operators, with a row, failed, and the sum over their times.
+  std::size_t done = 0, failed = 0;   // failed operators count as done
+  std::optional<double> weighted_us;  // sum of weight times time; nullopt until all operators have one
+  std::optional<double> base_ratio;   // over the total of the point's base chip
+  // For a point that a multi-fidelity sweep also simulates: numbers of operators to simulate, with a row, and failed,
+  // and the sum over their times.
   std::size_t to_simulate = 0, simulated = 0, simulation_failed = 0;
   std::optional<double> simulated_us = std::nullopt;
 };
 
 class Store {
  public:
-  // Nothing after an error: no file, no store, a store of another version.
+  // Returns nullopt after an error: no such file, no store, or a store of another version.
   static std::optional<Store> open(const std::string& path, base::Diagnostics& diags);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -155,22 +159,22 @@ class Store {
 
   // All functions throw StoreError where the file cannot be read.
 
-  // Of the tool that computed all its rows.
+  // Version of the tool that computed all rows.
   std::string tool_version() const;
-  // In the order in which they were first run.
+  // The sweeps in the order in which they were first run.
   std::vector<StoredSweep> sweeps() const;
-  // The bases first, then the grid in the order of the axes' values, the last axis fastest; of a shard those that it
-  // has, by the numbers that they have in the whole sweep.
+  // The points: bases first, then the grid in the order of the axes' values, the last axis fastest. A shard has only
+  // its own points, with the numbers that they have in the whole sweep.
   std::vector<StoredPoint> points(const StoredSweep& sweep) const;
-  // One a point, in the same order.
+  // One total per point, in the same order.
   std::vector<PointTotal> totals(const StoredSweep& sweep) const;
 
-  // Every operator at every point, in the order of points() and then of the workloads; null where nothing is computed
-  // yet, or the point is refused.
+  // Visits every operator at every point, in the order of points() and then of the workloads. The row is null where it
+  // is not computed yet, or the point is refused.
   using Visit = std::function<void(const StoredPoint&, const StoredWorkload&, const StoredRow*)>;
   void each_row(const StoredSweep& sweep, const Visit& visit) const;
 
-  // The documents behind hashes: of a chip as `arch show --json` prints it, of a program as --program reads it.
+  // The documents for hashes: a chip as `arch show --json` prints it, a program as --program reads it.
   base::Value chip(const std::string& hash) const;
   base::Value program(const std::string& hash) const;
 
@@ -180,19 +184,19 @@ class Store {
   std::unique_ptr<Open> open_;
 };
 
-// The indices of points that have a total, the least first, those of base chips left out.
+// Indices of the points that have a total, the least first. Base chips are left out.
 std::vector<std::size_t> best_points(const std::vector<StoredPoint>& points, const std::vector<PointTotal>& totals);
 
-// The name of the store of a shard beside that of the whole sweep: sweep.db, sweep.3.db.
+// The name of a shard's store next to that of the whole sweep: sweep.db, sweep.3.db.
 std::string shard_store(const std::string& store, std::size_t index);
-// The files of such names that are there, by their shards.
+// The existing files of such names, by shard.
 std::vector<std::pair<std::size_t, std::string>> shard_stores(const std::string& store);
 
-// Why what lies there can be no store: a folder, a pipe, a socket, a device, links in a circle. Empty where a file is
-// there or nothing. It opens nothing: to open a pipe waits for who writes to it.
+// Why the path can be no store: a folder, a pipe, a socket, a device, or circular links. Empty for a file, or where
+// nothing exists. Does not open the file, because opening a pipe blocks until it has a writer.
 std::string why_no_file(const std::string& path);
 
-// Is a sweep writing to this store? Its process, or nothing.
+// The process of a sweep that is writing to this store, or nullopt.
 std::optional<std::int64_t> running_sweep(const std::string& path);
 
 }  // namespace tilescope::experiments

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Adds to a store; for the .cc files of experiments/ alone. One writer at a time has a store
+// Writes to a store; only for the .cc files of experiments/. A store has one writer at a time
 // (experiments/store/detail/lock.h).
 
 #include <cstdint>
@@ -14,44 +14,44 @@
 
 namespace tilescope::experiments {
 
-// A shard of the sweep of a title: what a store of its own is for.
+// A shard of the sweep of that title. A store may belong to one shard.
 struct ShardOfSweep {
   Shard shard;
   std::string title;
 };
 
-// A row of the tables chips, workloads, requests, programs, names.
+// The id of a row of the tables chips, workloads, requests, programs, names.
 enum class Content : std::int64_t {};
 
-// What a row is about.
+// The key of a result row.
 struct RowKey {
   Content chip{}, request{}, workload{};
 };
 
 struct KnownRow {
-  std::optional<double> time_us;  // none of a failure
+  std::optional<double> time_us;  // nullopt for a failure
 };
 
-// A row as its columns hold it: made outside of the one thread's turn that writes.
+// A row in the form of its columns. It is prepared outside the single thread that writes.
 struct RowTexts {
   RowTexts(const StoredRow& row, std::string program_document);
 
   StoredRow row;
-  std::string names, numbers, simulation;  // names: empty where nothing is predicted
-  std::string program, program_hash;       // its document; empty where there is none
+  std::string names, numbers, simulation;  // `names` is empty where nothing is predicted
+  std::string program, program_hash;       // its document and hash; empty where there is none
 };
 
-// A point of a sweep that is put into a store.
+// A point of a sweep to be stored.
 struct NewPoint {
   StoredPoint point;
-  std::optional<Content> chip, request;  // none of a refused point
-  std::size_t base_ordinal = 0;          // of the point that it is compared with
+  std::optional<Content> chip, request;  // nullopt for a refused point
+  std::size_t base_ordinal = 0;          // of the point with which it is compared
 };
 
-// A point whose rows of the model the simulator's rows of its chip and that request stand next to.
+// A point whose model rows are joined by the simulator's rows for its chip and that request.
 struct ChosenPoint {
   std::size_t ordinal = 0;
-  Chosen chosen = Chosen::kNot;  // not: another point of the same chip and programs is
+  Chosen chosen = Chosen::kNot;  // kNot: another point with the same chip and programs is chosen
   Content request{};
 };
 
@@ -63,8 +63,8 @@ struct NewWorkload {
 
 class StoreWriter {
  public:
-  // Makes the store where there is none, the one of a shard where one is given. Nothing after an error; throws
-  // StoreError where another sweep has it.
+  // Opens the store, or creates it where there is none; `shard`, if given, is the shard that it belongs to. Returns
+  // nullopt after an error; throws StoreError where another sweep is writing to it.
   static std::optional<StoreWriter> open(const std::string& path, const std::string& tool_version,
                                          base::Diagnostics& diags,
                                          const std::optional<ShardOfSweep>& shard = std::nullopt);
@@ -74,30 +74,30 @@ class StoreWriter {
 
   const std::string& path() const;
 
-  // All functions throw StoreError where the file does not take it; what is committed stays.
+  // All functions throw StoreError where the file cannot be written; what is committed remains.
 
-  // The content of that identity, added where it is new. `identity` is what makes two chips one.
+  // The id of the content, which is added where it is new. Two chips with the same `identity` are one.
   Content chip(const std::string& identity, const std::string& name, const base::Value& document);
   Content workload(const base::Value& document);
   Content request(const base::Value& document);
 
-  // The sweep of that title, in place of an earlier one's points and workloads; rows stay. One commit. Its number. A
-  // whole sweep is all shards of those that were merged, where its plan is theirs.
+  // Stores the sweep in one commit and returns its id. It replaces the points and workloads of an earlier sweep of that
+  // title; rows stay. Where shards of the same `plan` were merged before, a whole sweep counts as all shards.
   std::int64_t put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
                          const std::vector<NewWorkload>& workloads, const std::string& plan = {});
-  // All rows of what was put are there. One commit.
+  // Marks the stored sweep as complete: all its rows are there. One commit.
   void complete(std::int64_t sweep);
 
-  // What of the sweep of that number is simulated, so far as it is chosen. One commit.
+  // Stores which points of the sweep of that id are simulated, as far as they are chosen. One commit.
   void choose(std::int64_t sweep, const StoredMultiFidelity& multi_fidelity, const std::vector<ChosenPoint>& points);
 
-  // What is known of a row: nothing where it is not there.
+  // The known result of a row; nullopt where there is no such row.
   std::optional<KnownRow> find(const RowKey& key);
-  // The document of the program that a row has.
+  // The document of a row's program.
   std::optional<std::string> program_of(const RowKey& key);
-  // A row that is there is left as it is.
+  // Adds a row; an existing row is left unchanged.
   void add(const RowKey& key, const RowTexts& texts);
-  // What was added since is kept from here on, also where the process is killed.
+  // Makes all rows added so far durable, even if the process is killed.
   void commit();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope export`: a stored sweep as a table, one row an operator at a point, in the order of points and operators
-// and not of computing: the same sweep gives the same text.
+// `tilescope export`: a stored sweep as a table with one row for each operator at each point. Rows are in the order of
+// points and operators, not of their computation, so that the same sweep gives the same text.
 
 #include <cstddef>
 #include <functional>
@@ -22,20 +22,21 @@ enum class TableForm { kCsv, kJsonLines };
 struct OperatorAtPoint {
   std::string id, kind;
   double weight = 1;
-  std::optional<double> us;           // of the time that the sweep asked for: predicted or simulated
+  std::optional<double> us;           // the time that the sweep asked for: predicted or simulated
   std::optional<double> share_ratio;  // of the point's weighted total
   std::string bound_by;
   std::string error;  // why there is no time
 };
 
-// A point's operators, and the sum of weight times time; nothing before all have one.
+// A point's operators, and the sum of weight times time; nullopt until all operators have one.
 struct OperatorsAtPoint {
   StoredPoint point;
   std::vector<OperatorAtPoint> operators;
   std::optional<double> weighted_us;
 };
 
-// The operators of the point of that number; nothing after an error at `--rows`: no such point, or it is refused.
+// The operators of the point of that number. Returns nullopt after an error at `--rows`: there is no such point, or it
+// is refused.
 std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSweep& sweep, std::size_t point,
                                              base::Diagnostics& diags);
 
@@ -43,16 +44,16 @@ std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSwe
 // "bottleneck","error"}]}.
 base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep);
 
-// A point's operators as a table of their own, in a file that appears whole or not at all; how many there are.
+// Writes a point's operators as a separate table to a file, atomically. Returns the number of operators.
 std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
                              const std::string& path);
 
-// Writes the table piece by piece; how many rows it has. CSV has a line of names and empty cells where nothing is
-// known; JSON lines leave such keys out. Names of columns bear their units.
+// Writes the table piece by piece and returns its number of rows. CSV has a header line, and empty cells for unknown
+// values; JSON lines leave out such keys. Column names contain their units.
 std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,
                         const std::function<void(std::string_view)>& write);
 
-// The same into a file, which appears whole or not at all.
+// The same to a file, atomically.
 std::size_t write_table_file(const Store& store, const StoredSweep& sweep, TableForm form, const std::string& path);
 
 }  // namespace tilescope::experiments

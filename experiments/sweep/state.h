@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far a stored sweep is and which of its points are best: `tilescope status`, and the end of `sweep`.
+// Progress and best points of a stored sweep, for `tilescope status` and the end of `sweep`.
 
 #include <cstddef>
 #include <optional>
@@ -21,27 +21,28 @@ struct RankedPoint {
 
 struct SweepState {
   StoredSweep sweep;
-  std::size_t points = 0;                                               // bases left out, like in what follows
-  std::size_t done = 0;                                                 // all operators have a row
-  std::size_t refused = 0;                                              // no such chip
-  std::size_t failed = 0;                                               // done, and an operator has no time
-  std::size_t rows = 0, rows_done = 0, rows_failed = 0;                 // bases too
-  std::vector<RankedPoint> bases, best;                                 // the latter: least total first
-  std::vector<std::pair<std::string, std::size_t>> refusals, failures;  // sentences and how often, most often first
-  std::optional<MultiFidelityResult> multi_fidelity;                    // of a sweep that is_multi_fidelity,
-  std::vector<StoredPoint> places;                                      // and then its points
+  std::size_t points = 0;                                               // without bases, as in the next three members
+  std::size_t done = 0;                                                 // points with a row for every operator
+  std::size_t refused = 0;                                              // points without a valid chip
+  std::size_t failed = 0;                                               // points with an operator that has no time
+  std::size_t rows = 0, rows_done = 0, rows_failed = 0;                 // bases included
+  std::vector<RankedPoint> bases, best;                                 // `best`: least total first
+  std::vector<std::pair<std::string, std::size_t>> refusals, failures;  // messages and counts, most frequent first
+  std::optional<MultiFidelityResult> multi_fidelity;                    // only of a sweep that is_multi_fidelity
+  std::vector<StoredPoint> places;                                      // its points, only of such a sweep
 
   bool complete() const;
 };
 
-// With the best `keep` points.
+// The state with the best `keep` points.
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep);
 
 // {"sweep","file","evaluator","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..],
-// "multi_fidelity":{..},"shards":{..}}, the last but one of sweeps that escalate, the last of those that have shards.
+// "multi_fidelity":{..},"shards":{..}}; "multi_fidelity" only for multi-fidelity sweeps, "shards" only for sweeps with
+// shards.
 base::Value to_document(const SweepState& state);
 
-// "memory.smem.banks 64, core.count 80": coordinates, those of the first axes or all; "the base" where nothing varies.
+// "memory.smem.banks 64, core.count 80": coordinates along the first axes, or all axes; "the base" where none differs.
 std::string place_of(const std::vector<StoredValue>& at, const std::vector<StoredAxis>& axes);
 std::string place_of(const StoredPoint& point, const std::vector<StoredAxis>& axes);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope sweep`: chips of a sweep's file, each with its own best programs of the operators, into a store.
+// `tilescope sweep`: evaluates the chips of a sweep's file, each with its own best programs for the operators, and
+// stores the results.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,50 +17,52 @@ namespace tilescope::experiments {
 
 struct SweepRequest {
   std::string file;          // YAML
-  std::string store;         // made where it is not there
-  std::string tool_version;  // of what computes: rows of another one are not mixed with its own
+  std::string store;         // created where it does not exist
+  std::string tool_version;  // version of the tool; rows of another version are not mixed with its own
   int jobs = 1;
-  std::size_t memory = 0;  // bytes of programs that chips share, at most; a quarter of the machine's where 0
-  // The points of the sweep that are computed, into a store that is that shard's alone; all where there is none.
+  std::size_t memory = 0;  // most bytes of programs that chips share; 0: a quarter of the machine's memory
+  // The shard whose points are computed, into a store of that shard alone; nullopt: all points.
   std::optional<Shard> shard = std::nullopt;
 };
 
-// How far a sweep is. A row is one operator at one point; rows that the store had count as done.
+// Progress of a sweep. A row is one operator at one point; rows that the store already had count as done.
 struct SweepProgress {
   std::size_t done = 0, all = 0;  // rows
-  std::size_t known = 0;          // of them, those that the store had
+  std::size_t known = 0;          // rows that the store already had
   std::size_t points_done = 0, points_all = 0, points_known = 0;
-  std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of what a multi-fidelity chose
-  std::optional<std::string> best;  // "0.820 of v100 at memory.smem.banks 64", so far
+  std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of chosen multi-fidelity points
+  std::optional<std::string> best;  // the best point so far: "0.820 of v100 at memory.smem.banks 64"
 };
 
 struct SweepRun {
-  bool planned = false;           // else it was stopped before, and nothing is new in the store, nor in what follows
-  SweepState state;               // of the store, afterwards
-  std::size_t computed = 0;       // rows
-  bool stopped = false;           // before all was done
-  std::vector<std::string> lost;  // rows whose worker died, with how: they are not kept, and may come out another time
-  // Of computing; of all its threads, simulations left out; of what of it is construction.
+  bool planned = false;      // false where it was stopped during planning; then nothing is new in the store, nor in the
+                             // following members
+  SweepState state;          // of the store after the run
+  std::size_t computed = 0;  // rows
+  bool stopped = false;      // whether it ended before all was done
+  std::vector<std::string> lost;  // rows whose worker died, with the cause: not stored, may succeed in another run
+  // Wall-clock time of the computation; CPU time of all its threads, without simulations; the part of it for
+  // construction.
   double seconds = 0, cpu_seconds = 0, construct_cpu_seconds = 0;
 };
 
-// Computes what the store lacks of the sweep, `jobs` at a time, and commits it once a second at least; what is stored
-// does not depend on their number. Ends early once `stop` says so. Nothing after errors in the file or the store;
-// throws StoreError where the store takes no more.
+// Computes the rows of the sweep that the store lacks, `jobs` at a time, and commits them at least once a second. The
+// stored results do not depend on `jobs`. Ends early once `stop` returns true. Returns nullopt after errors in the file
+// or the store; throws StoreError where the store cannot be written.
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& progress, base::Diagnostics& diags);
 
-// What is known of a sweep without a look at its chips.
+// The outline of a sweep, known without reading its chips.
 struct SweepOutline {
   std::string title, text;
-  std::size_t points = 0;  // bases too, and those that will be refused
+  std::size_t points = 0;  // bases included, and points that will be refused
   bool is_multi_fidelity = false;
 };
 
-// Nothing after errors in the file.
+// Returns nullopt after errors in the file.
 std::optional<SweepOutline> outline_of(const std::string& file, base::Diagnostics& diags);
 
-// Where the JSON Schema of sweep files stands.
+// Path of the JSON Schema of sweep files.
 std::string sweep_schema_path();
 
 }  // namespace tilescope::experiments

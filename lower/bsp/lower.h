@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From the stages of an rProgram to the supersteps of a machine of tiles that exchange: the meaning of
-// tile/bsp/schedule.h spelled out.
+// Lowers the stages of an rProgram to the supersteps of a machine of tiles that exchange: tile/bsp/schedule.h spelled
+// out.
 
 #include <optional>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace tilescope::lower::bsp {
 
-// Nothing, after errors `at` the place of the program, where it does not fit the chip.
+// nullopt, with errors at the program's position `at`, where the stages do not fit the chip.
 std::optional<Program> lower(std::span<const tile::BspStage> stages, const arch::ArchSpec& chip,
                              base::Diagnostics& diags, base::Position at = {});
 

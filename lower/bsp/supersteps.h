@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a machine of tiles that exchange does for one rProgram, as plain data: supersteps whose boxes are affine in the
-// coordinates of a core and the indices of loops. Its size grows with statements, not with cores or steps. The
-// simulator and the machine that computes values read nothing else; lower/bsp/places.h evaluates it.
+// The work of a machine of tiles that exchange for one rProgram, as plain data: supersteps whose boxes are affine in
+// the coordinates of a core and the indices of loops. Its size grows with statements, not with cores or steps. The
+// simulator and the machine that computes values (backends/ipu_sim) read nothing else; lower/bsp/places.h evaluates it.
 //
 // What it means:
-// - Stages run one after another. A stage is: `arrange`, an exchange from the tensors' homes; then the loops, each
-//   iteration an exchange of what changes (`moves`) and the arithmetic of a block; then, where several cores have
-//   partial sums of a result, `reduce`. An exchange that brings slices is followed by one that gathers them.
-// - Where a stage `stores`, its results go to the DRAM in an exchange of their own: after each iteration whose results
-//   the next one's block leaves behind, and after the last one, or after `reduce`.
-// - In an exchange every receiver names what it wants; each element comes from the core whose memory has it. No core
-//   reads a byte that the same exchange writes. A core meets the others before an exchange and after it.
-// - Arithmetic reads and writes the core's own memory alone.
+// - Stages run one after another. A stage begins with `arrange`, an exchange from the tensors' homes. Each iteration of
+//   its loops is an exchange of what changes (`moves`) and the arithmetic of a block. Where several cores have partial
+//   sums of a result, `reduce` follows. An exchange that fetches slices is followed by one that gathers them.
+// - Where a stage `stores`, its results go to the DRAM in an exchange of their own: after each iteration whose block of
+//   results differs from the next one's, and after the last one, or after `reduce`.
+// - In an exchange every receiver names the elements that it needs; each element comes from the core whose memory has
+//   it. No core reads a byte that the same exchange writes. All cores synchronize before an exchange and after it.
+// - Arithmetic reads and writes only the core's own memory.
 
 #include <cstdint>
 #include <optional>
@@ -33,8 +33,8 @@ struct Digit {
   std::int64_t stride = 1, count = 1;
 };
 
-// Cores that pass an operand's slices round, or send them to each other: those that differ in `sharing` alone, numbered
-// over it, the first digit slowest; `length` neighbours of that number are a ring.
+// Cores that pass an operand's slices around, or send them to each other. Cores that differ only in the digits
+// `sharing` are numbered over these, the first digit slowest; `length` neighbours in that order are a ring.
 struct Ring {
   std::vector<Digit> sharing;
   std::int64_t length = 1;
@@ -44,21 +44,21 @@ struct Ring {
 // A loop over the blocks of one tile axis.
 struct Axis {
   std::string name;
-  std::vector<int> loops;  // of the stage: those that the tile axis collapses, the last one fastest
+  std::vector<int> loops;  // the stage's loops that the tile axis collapses, the last one fastest
   std::int64_t extent = 1;
   bool reduced = false;
-  Digit core;                        // which part is a core's
+  Digit core;                        // which part a core has
   std::int64_t part = 1;             // iterations of a part
-  std::int64_t block = 1;            // of a block
-  std::int64_t blocks_of_slice = 1;  // of a slice
-  std::int64_t slices = 1;           // of a part
-  std::vector<int> rings;            // that carry slices of the axis: a core begins at the sum of its places
+  std::int64_t block = 1;            // iterations of a block
+  std::int64_t blocks_of_slice = 1;  // blocks of a slice
+  std::int64_t slices = 1;           // slices of a part
+  std::vector<int> rings;            // that carry slices of the axis; a core begins at the sum of its places in them
 };
 
-// How much of an axis a buffer has.
+// How much of an axis a buffer holds: a core's part, a slice or a block.
 enum class Window : std::uint8_t { kPart, kSlice, kBlock };
 
-// One dimension of a tensor as a stage reads it: indices from Σ coefficient * axis + low, `spread` further ones.
+// One dimension of a tensor as a stage reads it: the index Σ coefficient * axis + low, and the `spread` ones after it.
 struct Dim {
   base::FixedVector<expr::Term, kMaxAxes> terms;  // over tile axes
   std::int64_t low = 0, spread = 0;
@@ -67,10 +67,10 @@ struct Dim {
   bool whole = false;       // a read that is not affine takes all of it
 };
 
-// Memory of every core.
+// An array in every core's memory.
 struct Buffer {
   std::string name;
-  int tensor = 0;  // of Program::tensors
+  int tensor = 0;  // position in Program::tensors
   base::Dtype dtype{};
   std::vector<Dim> dims;
   base::FixedVector<Window, kMaxAxes> windows;  // per tile axis
@@ -79,18 +79,18 @@ struct Buffer {
   std::int64_t offset = 0;                      // bytes, in the core's memory
 };
 
-// Where the elements of a tensor are at home: neutrally, `per_core` neighbours in row order on each core; in a buffer
-// of the stage that computed it, where it was made; or in row order in the DRAM, whatever stage computed it.
+// The home of a tensor's elements. A neutral home has `per_core` neighbours in row order on each core. A tensor that a
+// stage computed is at home in that stage's buffer, where it was made. In the DRAM, whatever stage computed it, it lies
+// in row order.
 struct Home {
   std::int64_t per_core = 0;
   int stage = -1;
   std::int64_t offset = 0;  // bytes, of a neutral home
-  std::int64_t dram = -1;   // where in the DRAM its bytes begin; -1: not there
+  std::int64_t dram = -1;   // byte at which it begins in the DRAM; -1: not there
 };
 
-// A memory beside the cores: `interleave` bytes in a channel, then the next one's. Each run over all channels begins
-// one further than the run before, so that rows of a matrix which follow each other at a stride of whole runs do not
-// lie in one channel.
+// The DRAM: `interleave` bytes in a channel, then in the next one. Each round over all channels begins one channel
+// further than the round before, so that rows of a matrix at a stride of whole rounds do not all lie in one channel.
 struct Dram {
   std::int64_t channels = 0;
   std::int64_t interleave = 1;
@@ -105,11 +105,12 @@ struct Tensor {
 };
 
 // A buffer filled over the link: from the tensor's home, or from the next core of a ring. Where it is gathered along an
-// axis, every core of the ring brings the slice of its place from the home, and then gets the slices of the others.
+// axis, every core of the ring fetches the slice of its place from the home, and then receives the slices of the
+// others.
 struct Transfer {
   int buffer = 0;
   int ring = -1;
-  int gathered = -1;  // tile axis
+  int gathered = -1;  // tile axis; -1: not gathered
 
   bool from_home() const { return ring < 0 || gathered >= 0; }
 };
@@ -117,16 +118,16 @@ struct Transfer {
 // What the arithmetic of a block reads and writes.
 struct Compute {
   std::string instruction;
-  std::vector<int> operands;  // buffers, by read of the stage
+  std::vector<int> operands;  // a buffer for each read of the stage
   int sums = 0;               // buffer of the accumulator's dtype
-  int result = 0;             // buffer of results; that of the sums where both are one
+  int result = 0;             // buffer of results; may be that of the sums
 };
 
-// Cores that differ in `parts` alone have partial sums of the same results. Each gets an even share of them, in row
-// order of the result's box, from all others and adds them in the order of the parts.
+// Cores that differ only in the digits `parts` have partial sums of the same results. Each receives an even share of
+// them, in row order of the result's box, from all others and adds them in the order of the parts.
 struct Reduce {
   std::vector<Digit> parts;  // first one slowest
-  int received = 0;          // buffer of the shares of all other cores
+  int received = 0;          // buffer for the shares from all other cores
 };
 
 struct Stage {
@@ -138,7 +139,7 @@ struct Stage {
   std::vector<Transfer> arrange, moves;
   Compute compute;
   std::optional<Reduce> reduce;
-  bool stores = false;     // results, in the DRAM
+  bool stores = false;     // stores its results in the DRAM
   std::int64_t cores = 1;  // that compute
 };
 
@@ -148,9 +149,9 @@ struct Program {
   std::vector<Stage> stages;
   std::int64_t cores = 0;    // of the chip
   std::int64_t memory = 0;   // bytes that a core uses at most
-  std::int64_t begin = 0;    // the address of the first of them, from which offsets count
+  std::int64_t begin = 0;    // the address of the first of these bytes; offsets count from it
   Dram dram;                 // none where it has no channels
-  bool prearranged = false;  // inputs lie where the first exchanges would bring them, and take no part in these
+  bool prearranged = false;  // inputs already lie where the first exchanges would bring them; these skip them
 };
 
 }  // namespace tilescope::lower::bsp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The time of a program on a machine of tiles that exchange, in closed form: every step's arithmetic on the busiest
-// core, every exchange on the busiest port. It reads the schedule, and none of what lowering makes of it.
+// core, every exchange on the busiest port. It reads only the schedule, not the lowered program.
 
 #include <cstdint>
 #include <span>
@@ -15,34 +15,34 @@
 
 namespace tilescope::model::bsp {
 
-// Terms of an estimate; of a chip with a DRAM also one of its name: what it takes for the steps' exchanges, beside
-// their links.
+// Names of an estimate's terms. A chip with DRAM has one more term, named after the DRAM: the DRAM's time for the
+// steps' exchanges, besides the time of their links.
 inline constexpr std::string_view kCompute = "compute", kCall = "call", kExchange = "exchange", kSync = "sync",
                                   kReduce = "reduce", kArrange = "arrange", kStore = "store", kLaunch = "launch";
 
-// What the links of a mesh of few cores carry: counted one by one, or in closed form, as those of many cores, by a
-// search that looks at very many programs.
+// How the traffic on a mesh's links is found: counted link by link, on meshes of few cores; or in closed form, as on
+// meshes of many cores, for searches over very many programs.
 enum class Links : std::uint8_t { kCounted, kClosedForm };
-// Whether a chip's links are counted.
+// Whether kCounted counts the chip's links; else the closed form applies.
 bool counts_links(const arch::ArchSpec& a);
 
-// Of stages that run one after another.
+// The estimate of stages that run one after another.
 Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a, Links links = Links::kCounted);
 
-// An estimate's total in microseconds, for those who judge many programs: of one stage that runs alone.
+// The total of the estimate in microseconds, for one stage that runs alone; for callers that evaluate many programs.
 double total_us(const tile::BspStage& s, const arch::ArchSpec& a, Links links = Links::kCounted);
 
-// Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
-// the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
-// coefficients x (fixed + loading + rows). `inputs` says where they lie in a core's banks; without it every load is as
-// fast as the core's path.
+// Cycles that one core takes for one call of the arithmetic of a block; `overhead` is the part that is not arithmetic:
+// starting the call, and blocks of coefficients. The formula is that of poplibs (PerformanceEstimation.hpp) and T10:
+// call + blocks of coefficients x (fixed + loading + rows). `inputs` says where the inputs lie in a core's banks;
+// without it every load runs at the rate of the core's path.
 struct VertexCycles {
   double all = 0, overhead = 0;
 };
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a, std::span<const tile::AddressRange> inputs = {});
 
-// Cycles in which one core adds up so many sums, each of so many parts.
+// Cycles that one core takes to add up `sums` sums of `parts` parts each.
 double addition_cycles(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,
                        const arch::ArchSpec& a);
 

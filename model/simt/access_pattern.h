@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One access instruction of one warp as a value: how many lanes, how wide, and how far apart they lie; and what it asks
-// of banks and of granules, from that alone where lanes lie in few strides.
+// One access instruction of one warp as a value: the number of lanes, their width and their distances. Where lanes lie
+// in few strides, the bank passes and granules of the access follow from the strides alone.
 
 #include <cstdint>
 #include <optional>
@@ -20,16 +20,16 @@ struct WarpAccess {
   std::int64_t bytes = 0;
 };
 
-// So many lanes, or groups of them, so many bytes apart.
+// `times` lanes, or groups of lanes, `apart` bytes from one to the next.
 struct LaneLoop {
   std::int64_t times = 1, apart = 0;
   bool operator==(const LaneLoop&) const = default;
 };
-// Lanes are few, and every loop at least doubles them.
+// A warp has at most kMaxWarp lanes, and every loop at least doubles them.
 using LaneLoops = base::FixedVector<LaneLoop, 8>;
 
-// Rows of `length` bytes that begin `pitch` bytes apart, each turned by so many bytes more than the one before it: the
-// first row by none. Every lane's access begins in a row.
+// Rows of `length` bytes that begin `pitch` bytes apart. Each row is rotated by `by` bytes more than the row before it,
+// the first by none. Every lane's access begins in a row.
 struct RowTurn {
   std::int64_t pitch = 0, length = 0, by = 0;
   bool operator==(const RowTurn&) const = default;
@@ -37,35 +37,35 @@ struct RowTurn {
 
 class AccessPattern {
  public:
-  // Written out: a default would clear the room for lanes that are not listed.
+  // Not defaulted: a default constructor would clear the storage of listed lanes.
   AccessPattern() : AccessPattern(0, 0) {}
-  // Lanes that all lie at `first`, until loops move them apart.
+  // All lanes at offset `first`, until loops move them apart.
   AccessPattern(std::int64_t bytes, std::int64_t lanes, std::int64_t first = 0)
       : bytes_(bytes), lanes_(lanes), first_(first) {}
-  // Lanes that lie anywhere.
+  // Lanes at arbitrary offsets.
   explicit AccessPattern(const WarpAccess& listed)
       : bytes_(listed.bytes),
         lanes_(static_cast<std::int64_t>(listed.offset.size())),
         in_loops_(lanes_),
         listed_(listed.offset) {}
 
-  // One more loop, slower than those before it; lanes that there are not are left out. To ask for addresses while loops
-  // do not reach all lanes is a mistake of the program, and throws InternalError.
+  // Adds a loop, slower than those before it. Lanes beyond lanes() are left out. Asking for addresses while the loops
+  // do not reach all lanes is a bug and throws InternalError.
   void add(std::int64_t times, std::int64_t apart);
 
-  // Lanes lie where loops say, but each row is turned.
+  // Rotates the rows that the loops' offsets lie in.
   void turn_rows(const RowTurn& turn);
 
   std::int64_t bytes() const { return bytes_; }
   std::int64_t lanes() const { return lanes_; }
   std::int64_t first() const { return first_; }
-  // Fastest first, each of more than one time. The last one may end early.
+  // Fastest first; each runs at least twice. The last one may end early.
   const LaneLoops& loops() const { return loops_; }
-  // Lanes that loops reach, those that there are not included.
+  // Number of lanes that the loops reach; it may exceed lanes().
   std::int64_t in_loops() const { return in_loops_; }
-  // By 0 where rows are not turned, or lanes reach the first one alone.
+  // `by` is 0 where rows are not rotated, or where all lanes lie in the first row.
   const RowTurn& turn() const { return turn_; }
-  // Whether loops say where lanes lie: none are listed or turned, or left out.
+  // Whether the loops alone give all offsets: no lane is listed, rotated or left out.
   bool in_strides() const { return listed_.empty() && turn_.by == 0 && in_loops_ == lanes_; }
   // Offsets of a pattern without loops.
   std::span<const std::int64_t> listed() const { return {listed_.begin(), listed_.size()}; }
@@ -73,7 +73,7 @@ class AccessPattern {
   WarpAccess addresses() const;
 
  private:
-  // The offsets that loops give.
+  // Writes the offsets that the loops give.
   void spread(WarpAccess& out) const;
 
   std::int64_t bytes_ = 0, lanes_ = 0, first_ = 0, in_loops_ = 1;
@@ -82,26 +82,27 @@ class AccessPattern {
   base::FixedVector<std::int64_t, kMaxWarp> listed_;
 };
 
-// Passes through a scratchpad of `banks` banks of `bank_width` bytes: lanes in order, in groups that fill all banks
-// once, or `together` times; a group costs the most distinct words that any one bank must give; equal words are
-// broadcast.
+// Passes through a scratchpad of `banks` banks of `bank_width` bytes. Lanes are taken in order, in groups that fill all
+// banks once, or `together` times. A group takes as many passes as the largest number of distinct words in any one
+// bank; equal words are broadcast.
 struct BankUse {
   std::int64_t passes = 0;
-  std::int64_t groups = 0;  // what passes would be without conflicts
-  std::int64_t words = 0;   // distinct within their group
+  std::int64_t groups = 0;  // number of passes without bank conflicts
+  std::int64_t words = 0;   // distinct words within each group
   bool operator==(const BankUse&) const = default;
 };
 
-// From strides alone, where the lanes of a group lie in at most two of them, neighbouring words aside, and groups are
-// alike; nothing where addresses have to be looked at.
+// The bank use from strides alone: the lanes of a group lie in at most two strides, not counting neighbouring words,
+// and all groups are alike. nullopt where addresses are needed.
 std::optional<BankUse> bank_use_of_strides(const AccessPattern& access, std::int64_t banks, std::int64_t bank_width,
                                            std::int64_t together = 1);
-// Either way.
+// From strides where they suffice, else from addresses.
 BankUse bank_use(const AccessPattern& access, std::int64_t banks, std::int64_t bank_width, std::int64_t together = 1);
 
-// Distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch; of strides alone, or nothing.
+// Number of distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch, from strides alone;
+// nullopt where addresses are needed.
 std::optional<std::int64_t> granules_of_strides(const AccessPattern& access, std::int64_t granule);
-// Either way.
+// From strides where they suffice, else from addresses.
 std::int64_t granules_touched(const AccessPattern& access, std::int64_t granule);
 
 }  // namespace tilescope::model

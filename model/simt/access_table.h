@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What access patterns cost one chip's banks and caches, each computed once: programs of a search make few patterns.
+// Costs of access patterns in one chip's banks and caches, each computed once: the programs of a search make few
+// patterns.
 
 #include <cstdint>
 #include <vector>
@@ -11,14 +12,14 @@
 
 namespace tilescope::model {
 
-// Of one access to the scratchpad.
+// The cost of one access to the scratchpad.
 struct PortUse {
   BankUse use;
-  std::int64_t served_passes = 0;  // of them, where groups of lanes whose neighbours agree are served together
+  std::int64_t served_passes = 0;  // passes where groups of lanes whose neighbours agree are served together
 };
 PortUse port_use(const AccessPattern& access, const Geometry& g);
 
-// One caller uses it, on one thread; results do not depend on earlier calls.
+// Not thread-safe. Results do not depend on earlier calls.
 class AccessTable {
  public:
   explicit AccessTable(const Geometry& g) : geometry_(g) {}
@@ -26,15 +27,15 @@ class AccessTable {
   PortUse port_use(const AccessPattern& access);
   std::int64_t granules_touched(const AccessPattern& access, std::int64_t granule);
 
-  // Patterns whose addresses have been looked at.
+  // Number of patterns whose addresses were enumerated.
   std::size_t enumerated() const { return words_.size(); }
 
  private:
-  // The number of a question about a pattern, and whether it is fresh.
+  // The number of a question about a pattern, and whether it is new.
   WordTable::Found number_of(const AccessPattern& access, std::int64_t question);
 
   Geometry geometry_;
-  // What was asked of a pattern: its banks, or granules of one size.
+  // The answer to a question about a pattern: its bank use, or its granules of one size.
   struct Answer {
     PortUse port;
     std::int64_t granules = 0;
@@ -43,7 +44,7 @@ class AccessTable {
   std::vector<Answer> answers_;  // by number
 };
 
-// By the table, where there is one.
+// From the table where `known` is not null, else computed.
 inline PortUse port_use_of(const AccessPattern& access, const Geometry& g, AccessTable* known) {
   return known != nullptr ? known->port_use(access) : port_use(access, g);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs' times on many chips of one geometry at a time: what a program costs is found once for all chips that agree
-// in the rates that decide it, and the queueing networks of all chips are solved together.
+// Times of programs on many chips of one geometry at once. A program's costs are computed once for all chips that agree
+// in the rates that determine them, and the queueing networks of all chips are solved together.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace tilescope::model {
 
-// Not for several threads.
+// Not thread-safe.
 class Batch {
  public:
-  // Machines of one Geometry.
+  // All machines have the same Geometry.
   explicit Batch(std::vector<Machine> machines);
   ~Batch();
   Batch(const Batch&) = delete;
@@ -25,18 +25,19 @@ class Batch {
 
   const std::vector<Machine>& machines() const { return machines_; }
 
-  // Of a program that lower/ makes, what each machine's compiler is held to: as model::held_registers.
+  // Writes to `out` the register limit of the compiler on each machine, as model::held_registers, for a program that
+  // lower/ makes.
   void held_registers(const Counts& counts, std::span<std::int64_t> out) const;
-  // Microseconds on each machine, its compiler held to so many registers, as time_unless_bound has them where nothing
-  // is bound, to the last bit; left as they are where `registers` is negative.
+  // Writes to `us` the microseconds on each machine with the compiler limited to that machine's `registers`,
+  // bit-identical to time_unless_bound without a limit. An entry is unchanged where its `registers` is negative.
   void times(const Counts& counts, std::span<const std::int64_t> registers, std::span<double> us);
 
  private:
   class Costs;
 
   std::vector<Machine> machines_;
-  // Of each machine the last one before it, or itself, that agrees in what decides: what a core does with a block and
-  // how many it has; what reaches which level.
+  // For each machine the last one before it, or itself, that agrees in what determines a block's work on a core and the
+  // resident blocks; likewise for the bytes that reach each level.
   std::vector<std::size_t> same_core_, same_reuse_;
   std::unique_ptr<Costs> costs_;
 };

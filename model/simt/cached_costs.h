@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a block's use of a cached operand costs the scratchpad, and a cache of these costs: most programs of a search
-// use their operands as earlier ones did.
+// The cost of a block's use of a cached operand in the scratchpad, and a cache of these costs: most programs of a
+// search use their operands as earlier ones did.
 
 #include <cstdint>
 #include <vector>
@@ -16,45 +16,44 @@ namespace tilescope::model {
 // One access instruction of one warp.
 struct CachedAccess {
   BankUse use;
-  std::int64_t served_passes = 0;  // of them, where groups of lanes whose neighbours agree are served together
+  std::int64_t served_passes = 0;  // passes where groups of lanes whose neighbours agree are served together
   double lanes = 0;
   double accesses = 0;      // of all warps, in one reduction step
-  double instructions = 0;  // CachedUse::read_instructions, or as many
+  double instructions = 0;  // of all warps; 0: as many as accesses
 };
 
 struct CachedCost {
   CachedAccess write, read;
 };
 
-// `known` may remember what patterns cost; it is of the same geometry.
+// `known`, which may be null, caches the costs of patterns for the geometry `g`.
 CachedAccess cached_access(const AccessPattern& access, double accesses, double instructions, const Geometry& g,
                            AccessTable* known = nullptr);
 CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const Geometry& g);
-// Cycles of the scratchpad's port for one such instruction.
+// Cycles of the scratchpad's port for one access instruction.
 double cycles_of_access(const CachedAccess& access, const Machine& m);
 
-// The same, each computed from the addresses once. One caller uses it, on one thread; results do not depend on earlier
-// calls.
+// Caches these costs: each is computed from addresses once. Not thread-safe. Results do not depend on earlier calls.
 class CachedCosts {
  public:
   explicit CachedCosts(const Geometry& g);
 
   const Geometry& geometry() const { return geometry_; }
-  // Of all accesses of these programs.
+  // The table of the access patterns of these programs.
   AccessTable& accesses() { return accesses_; }
 
-  // The number of a use: everything in a program that its use of one cached operand depends on, but for how the
-  // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the calls.
+  // The number of a use: all properties of a program that determine its use of one cached operand, except how the
+  // operand's rows are placed (padding, rotation, vector, box). Numbers start at 0, in the order of the calls.
   std::size_t use_of(const tile::StageProgram& p, std::size_t operand);
 
-  // Valid until the next call. `use` is that of the operand.
+  // The cost of a cached operand, valid until the next call. `use` is use_of(p, operand).
   const CachedCost& of(std::size_t use, const tile::StageProgram& p, std::size_t operand);
   const CachedCost& of(const tile::StageProgram& p, std::size_t operand) { return of(use_of(p, operand), p, operand); }
 
  private:
   struct Use {
     StepReads reads;
-    std::uint32_t first = 0;  // of its placements: their numbers from one on
+    std::uint32_t first = 0;  // number of its first placement, counted from one; 0: none
   };
   struct Placed {
     tile::OperandPlan plan;

@@ -14,19 +14,20 @@ namespace tilescope::model {
 struct CachedUse {
   AccessPattern write, read;
   double writes = 0;  // instructions that copy the tile into the scratchpad
-  double reads = 0;   // accesses with which threads read their elements, in every iteration of the reduction
-  // Those that are left where equal ones are made once; none where the instruction that multiplies reads for itself.
+  double reads = 0;   // accesses that read the elements of all threads, over all iterations of the step
+  // `reads` without repeats of equal ones within a loop body; 0 where the multiplying instruction reads the scratchpad
+  // itself.
   double read_instructions = 0;
 };
 
-// What a thread reads of a cached operand in one step, wherever rows lie: elements, and the share of them that is left
-// where a body's equal ones are read once. Of no use to kernels whose instructions read for themselves.
+// Elements that a thread reads of a cached operand in one step, wherever rows lie, and the share `left` of them where
+// equal reads within a loop body are made once. Only kernels of multiply-adds (tile::Fma) use it.
 struct StepReads {
   double elements = 0, left = 1;
 };
 StepReads step_reads(const tile::StageProgram& p, std::size_t operand);
 
-// `max_access` bounds the width of one read. `reads_of_step` are those of the operand.
+// The use of a cached operand. `max_access` bounds the width of one read. `reads_of_step` is step_reads(p, operand).
 CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access,
                      const StepReads& reads_of_step);
 inline CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a stage's program does in one block, whatever that takes: instructions, bank passes, sectors by operand,
-// registers, footprints. It depends on the program and on a chip's geometry alone, so that one count serves all chips
-// that agree in it; estimate.h says what it takes at a chip's rates.
+// The work of a stage's program in one block, independent of rates: instructions, bank passes, sectors by operand,
+// registers, footprints. It depends only on the program and a chip's geometry, so one count serves all chips of that
+// geometry; estimate.h gives its time at a chip's rates.
 
 #include <array>
 #include <cstdint>
@@ -22,26 +22,27 @@ namespace tilescope::model {
 struct MemoryAccess {
   double lanes = 0;
   std::int64_t lines = 0;  // of the core's cache
-  // What that cache gives: passes through the scratchpad's banks where they share memory, else sectors.
+  // What that cache delivers: `banks` where it shares the scratchpad's memory, else `sectors`.
   std::int64_t sectors = 0;
   BankUse banks;
 };
 
-// What an operand moves between core and device, and what of it is distinct. Bytes, in whole sectors of the first
-// device cache; what is distinct in granules of DRAM.
+// Traffic of an operand between core and device, and its distinct bytes. Traffic is bytes in whole sectors of the first
+// device cache; distinct bytes are in granules of DRAM.
 struct Flow {
-  bool moves = false;  // else it stays in the core
+  bool moves = false;  // false: it stays in the core
   bool through_core_cache = false;
   std::int64_t granule = 0;         // of DRAM
-  std::int64_t start_multiple = 0;  // the greatest power of two that divides every start of a run; 0: all start at 0
+  std::int64_t start_multiple = 0;  // greatest power of two that divides all starts of runs, bytes; 0: all start at 0
   double inside = 1;                // share of the blocks' tiles inside the stage's ranges
-  double step_bytes = 0;            // one block's step by itself; of the output all its stores
-  double useful_bytes = 0, touched_bytes = 0;                    // of that what the tile has, what its iterations touch
-  double requested_bytes = 0;                                    // by accesses one by one, of what no copy brings
-  double request_bytes = 0;                                      // of one request for a line
-  double whole_bytes = 0, all_touched_bytes = 0, all_bytes = 0;  // of the tensor; of the stage
-  // A copied operand's bytes a step where so many of the innermost reduction loops find each other's sectors, and the
-  // lines that two neighbouring steps of the outermost of them touch of all inputs.
+  double step_bytes = 0;            // of one step of one block alone; of the output, of all its stores
+  double useful_bytes = 0, touched_bytes = 0;  // of the tile in that step; those that its iterations touch
+  double requested_bytes = 0;                  // of all single accesses, of an operand that no copy brings
+  double request_bytes = 0;                    // mean of one request for a line
+  double whole_bytes = 0, all_touched_bytes = 0, all_bytes = 0;  // tensor; touched by the stage; in DRAM granules
+  // One entry for each number of innermost reduction loops, from one on: a copied operand's bytes per step if the steps
+  // of these loops find each other's sectors in the core's cache, and the bytes of the lines that two neighbouring
+  // steps of the outermost of them touch of all inputs.
   struct Loops {
     double lines_bytes = 0, step_bytes = 0;
   };
@@ -52,26 +53,27 @@ struct Flow {
 struct InputCounts {
   enum class Comes : std::uint8_t { kHeld, kKept, kCopied, kDirect };
   Comes comes = Comes::kHeld;                       // in registers, in the scratchpad, copied there, read from memory
-  CachedCost scratchpad;                            // of what is copied; of what is kept the reads
-  double requests = 0, instructions_a_request = 1;  // copies of one warp
+  CachedCost scratchpad;                            // of a copied input; of a kept one only the reads
+  double requests = 0, instructions_a_request = 1;  // copies of one warp, and the instructions of each
   bool asynchronous = false;
-  double reads = 0;   // of one warp, from memory, or of what is kept
+  double reads = 0;   // of one warp, from memory or of a kept tile
   double beside = 0;  // instructions for addresses and guards, of one warp
   MemoryAccess access;
-  double warps_that_share = 1;  // ask for the same parts of what is read from memory, and wait together
-  double rounds = 0;            // waits for copies, as a part of one where several operands' are issued together
+  double warps_that_share = 1;  // warps that read the same parts from memory, and wait for them together
+  double rounds = 0;            // waits for copies, a fraction; the sum over the inputs is rounded up
 };
 
-// Results of the block on their way out.
+// Stores of the block's results.
 struct ResultCounts {
-  std::optional<CachedAccess> kept;  // into the scratchpad, where they stay
+  std::optional<CachedAccess> kept;  // writes to the scratchpad, where the results stay
   double kept_per_warp = 0;
-  bool stores = false;  // to memory, by threads
+  bool stores = false;  // threads store to memory
   double stores_per_warp = 0, beside = 0;
   MemoryAccess access;
-  base::FixedVector<CachedAccess, 2> gathered;  // into the scratchpad and out of it
-  base::FixedVector<double, 2> issued;          // by a warp, for each of these
-  // Of stores of parts of sectors: share of the granules of one that it does not cover, bytes of the whole stage.
+  base::FixedVector<CachedAccess, 2> gathered;  // writes to the scratchpad and reads from it
+  base::FixedVector<double, 2> issued;          // instructions of a warp for each entry of `gathered`
+  // Stores of parts of sectors: the share of one store's granules that it covers only in part, and the bytes that DRAM
+  // would read for the whole stage if that share were 1.
   double stored_in_parts = 0, all_in_parts_bytes = 0;
 };
 
@@ -80,7 +82,7 @@ struct Counts {
   tile::Extents all;                            // extents of the stage's axes
   base::FixedVector<tile::BlockDigit, tile::kMaxAxes + 1> digits;
 
-  // Of the kernel that has the stage.
+  // Properties of the kernel that computes the stage.
   std::int64_t blocks = 1, steps = 1, repeats = 1;
   std::int64_t stages_held = 1;  // steps whose copies a block holds at a time
   base::Bytes scratchpad;
@@ -88,45 +90,47 @@ struct Counts {
   bool first = true, stays = false;
   std::optional<std::size_t> stepped;
 
-  std::int64_t threads = 1, warps = 1;         // that compute; of them
-  std::int64_t launched_threads = 1;           // with a producer warp
-  double points = 1, results = 1;              // iterations of a step; results of a thread
-  double per_instruction = 1, depth = 1;       // iterations of one, and how many of them it adds up
-  double register_tiles = 1, tiles_ahead = 1;  // of a step; whose loads are under way together
+  std::int64_t threads = 1, warps = 1;         // that compute
+  std::int64_t launched_threads = 1;           // including a producer warp
+  double points = 1, results = 1;              // iterations of a step for each result; results of a thread
+  double per_instruction = 1, depth = 1;       // iterations of one instruction; those of them along the reduction
+  double register_tiles = 1, tiles_ahead = 1;  // of a step; those whose loads are in flight together
   double loop_instructions = 0;
   double parts = 1;  // of a split reduction
   bool copies = false, reads_kept = false;
   std::span<const InputCounts> inputs;
   ResultCounts output;
   std::span<const Flow> flows;    // inputs in order, then the output
-  double direct_lines_bytes = 0;  // lines of the core's cache that a step's direct reads take up
+  double direct_lines_bytes = 0;  // lines of the core's cache that a step's direct reads occupy
 
-  // Reductions that threads share: shuffles and steps of lanes, words and groups of lanes that meet in the scratchpad.
+  // Reductions that threads share. A result takes `shuffles` shuffles in `shuffle_rounds` reduction steps of lanes;
+  // each shuffle takes `shuffle_passes` cycles of the scratchpad's crossbar. `lane_groups` groups of lanes then combine
+  // in the scratchpad. A result has `shared_words` 32-bit words.
   double shuffles = 0, shuffle_rounds = 0, shuffle_passes = 0, shared_words = 0;
   std::int64_t lane_groups = 1;
-  // Reductions that are carried on (tile/group_loop.h): factors that sums are multiplied by in a step; 0: none are.
+  // Online reductions (tile/group_loop.h): number of factors that sums are multiplied by in a step; 0: none.
   double factors = 0;
   bool leaves_factors = false;
 
-  // 32-bit, of a thread; of those, what it multiplies at a time with its sums, and these. Whether the program states
-  // how many it may have: then its kernel is one of lower/, else one that others wrote.
+  // 32-bit registers of a thread: all; those of its sums and of the operands that it multiplies at a time; those of its
+  // sums. `states_registers`: the program states a limit, so its kernel is one of lower/, else one of another compiler.
   std::int64_t registers_needed = 0, registers_of_products = 0, registers_of_sums = 0;
   bool states_registers = false;
 
   std::int64_t all_steps() const { return steps * repeats; }
 };
 
-// Where counts of operands lie; it outlives the counts, or these are kept elsewhere.
+// Storage of the counts of operands. It outlives the Counts, unless keep_in moves them elsewhere.
 struct CountsStorage {
   base::FixedVector<InputCounts, tile::kMaxOperands> inputs;
   base::FixedVector<Flow, tile::kMaxOperands> flows;
 };
 
-// `known` may remember what cached operands cost the scratchpad.
+// Counts the work of one block. `known`, which may be null, caches the scratchpad costs of cached operands.
 Counts count(const tile::StageProgram& p, const KernelStage& kernel, const Geometry& g, CountsStorage& storage,
              CachedCosts* known = nullptr);
 
-// Moves what the counts' storage holds to memory of the caller's.
+// Copies the counts of operands from their storage to `memory`, and makes `c` refer to the copies.
 void keep_in(Counts& c, std::pmr::memory_resource& memory);
 
 }  // namespace tilescope::model

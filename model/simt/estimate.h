@@ -22,30 +22,31 @@
 
 namespace tilescope::model {
 
-// What a stage's counts take on a machine of the geometry that they were made for. Nothing where the chip has no
-// instruction for the stage's dtype.
+// The estimate of a stage from its counts, on a machine of the geometry that they were made for. nullopt where the chip
+// has no instruction for the stage's dtype.
 std::optional<Estimate> estimate(const Counts& counts, const Machine& m);
 
-// Its `total_us` alone, its compiler held to so many registers (0: as the program says); infinite where the chip has no
-// instruction for the stage's dtype. Nothing, and less work, where the busiest resource alone takes no less than a
-// limit.
+// Only `total_us` of that estimate, with the compiler limited to `registers` registers (0: as the program says);
+// infinite where the chip has no instruction for the stage's dtype. nullopt, at less cost, where the busiest resource
+// alone takes at least `limit_us`.
 std::optional<double> time_unless_bound(double limit_us, const Counts& counts, std::int64_t registers,
                                         const Machine& m);
 
-// The count and what it takes, one after the other. No state but what the caller may have it remember in
-// `known`, made for the machine's chip: the estimate is the same without, and takes longer.
+// Counts a stage that is a kernel by itself, and estimates it. The only state is in `known`, which may be null and is
+// made for the machine's chip: without it the estimate is the same and takes longer.
 std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, CachedCosts* known = nullptr);
 
-// The same of a stage of a kernel that has others, as if it were alone in it.
+// The same for one stage of a kernel of several stages, as if it were alone in the kernel.
 std::optional<Estimate> estimate_stage_of(const tile::StageProgram& p, const KernelStage& kernel, const Machine& m,
                                           CachedCosts* known = nullptr);
 
-// Of the stages of a group of more than one, which run one after another in every block (tile/group.h).
+// The estimate of a group of more than one stage, which run one after another in every block (tile/group.h).
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known = nullptr);
 
-// Kernels run one after another, and a kernel does not fetch what the ones before have left in the device's caches
-// (detail/warm_cache.h). Nothing also where stages that are to be one kernel cannot (tile::layout_of).
+// The estimate of a program, whose kernels run one after another. A kernel does not fetch what earlier kernels have
+// left in the device's caches (detail/warm_cache.h). nullopt also where stages that are to be one kernel cannot be
+// (tile::layout_of).
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
 
 }  // namespace tilescope::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many registers a compiler gives a thread: an estimate from what the program keeps. Kernels of lower/ are told how
-// many they may have; what others' compilers did is not known, and guessed from less.
+// How many registers a compiler gives a thread: an estimate from what the program keeps. Kernels of lower/ state a
+// limit; what the compilers of other kernels did is unknown, and the estimate has less to go by.
 
 #include <cstdint>
 
@@ -11,24 +11,25 @@
 
 namespace tilescope::model {
 
-// 32-bit registers that a thread needs so that nothing spills: of the kernel that lower/ makes of the program where it
-// says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
+// 32-bit registers that a thread needs so that nothing spills. The kernel is the one that lower/ makes where the
+// program states its `registers`, else one of another compiler. docs/model.md has the error of the estimate.
 std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 
-// Of those, what the sums of a thread take.
+// The part of them that a thread's sums take.
 std::int64_t registers_of_sums(const tile::StageProgram& p);
 
-// All of them; of those, sums and what it multiplies at a time in a kernel of lower/; and sums alone.
+// Registers of a thread: all; in a kernel of lower/ those of its sums and of the operands that it multiplies at a time;
+// those of its sums.
 struct Registers {
   std::int64_t needed = 0, of_products = 0, of_sums = 0;
 };
 Registers registers_of(const tile::StageProgram& p, const Geometry& g);
 
-// What a program of these counts states for its compiler: the registers that it needs, and a tenth more where that
-// costs no resident block.
+// The register limit that a program of these counts states for its compiler: the registers that it needs, and a tenth
+// more where that costs no resident block.
 std::int64_t held_registers(const Counts& c, const Machine& m);
 
-// The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
+// The program with its register limit set to the estimate, and to a tenth more where that costs no resident block.
 tile::StageProgram with_max_registers(tile::StageProgram p, const Machine& m);
 
 }  // namespace tilescope::model

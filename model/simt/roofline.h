@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What no program of a stage takes less than on a chip, before any is made.
+// A lower bound on the time of every program of a stage on a chip, before any program is made.
 
 #include "model/simt/machine.h"
 #include "tile/microkernel/micro_kernel.h"
@@ -9,14 +9,14 @@
 namespace tilescope::model {
 
 // The roofline of a stage on a machine (Williams, Waterman and Patterson, "Roofline", Communications of the ACM 52(4),
-// 2009): arithmetic at its peak on all cores, and every byte that the stage touches through DRAM once, of which the
-// longer one counts, and the kernel's launch. A bound of estimates: they take no less, whatever tiles, layouts and
-// splits a program has.
+// 2009): the longer of arithmetic at its peak on all cores and every byte that the stage touches through DRAM once,
+// plus the kernel's launch. It bounds estimates: none is lower, whatever tiles, layouts and splits a program has.
 class Roofline {
  public:
   Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel, const Machine& m);
 
-  // Of programs that compute so many iterations, those of blocks beyond the stage's ranges among them. Microseconds.
+  // The bound in microseconds for programs that compute that many iterations, including those of blocks beyond the
+  // stage's ranges.
   double least_us(double iterations) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers for sequences of words, to remember by what was computed of them.
+// A hash table that numbers sequences of words, so that what was computed from a sequence can be stored by its number.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +13,10 @@ class WordTable {
  public:
   struct Found {
     std::size_t number = 0;
-    bool fresh = false;  // asked for the first time
+    bool fresh = false;  // the sequence is new
   };
-  // From 0 on, in the order in which sequences first come. Allocates where one is fresh alone.
+  // The number of a sequence; numbers start at 0, in the order in which sequences first occur. Allocates only for a new
+  // sequence.
   Found number_of(std::span<const std::int64_t> words) {
     const std::uint64_t hash = hash_of(words);
     std::size_t at = hash & (places_.size() - 1);
@@ -56,11 +57,11 @@ class WordTable {
     }
   }
 
-  static constexpr std::size_t kFirstPlaces = 1024;  // a power of two, and so are those after it
+  static constexpr std::size_t kFirstPlaces = 1024;  // a power of two; growth doubles it
 
   std::vector<std::int64_t> words_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> places_ = std::vector<std::uint32_t>(kFirstPlaces, 0);  // entries' numbers from one on
+  std::vector<std::uint32_t> places_ = std::vector<std::uint32_t>(kFirstPlaces, 0);  // numbers from one on; 0: free
 };
 
 }  // namespace tilescope::model

@@ -6,7 +6,7 @@
 
 namespace tilescope::sim {
 
-using Cycle = Ticks<struct CoreClockTag>;  // of the cores
+using Cycle = Ticks<struct CoreClockTag>;  // of the cores' clock
 
 constexpr Cycle operator""_cycles(unsigned long long count) { return Cycle(static_cast<std::int64_t>(count)); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Options and results of a simulation, whatever the class of the machine: levels and stalls have the chip's names.
+// Options and results of a simulation, for every class of machine. Levels and stalls have the chip's names.
 
 #include <cstdint>
 #include <optional>
@@ -15,27 +15,28 @@ namespace tilescope::sim {
 
 class Timeline;
 
-// What cannot be simulated, in a sentence for users.
+// The reason why something cannot be simulated, as a sentence for users.
 class SimError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// `full` runs every block and step. `sampled` leaves out what two sampling units show to be steady and extrapolates
-// time and all amounts; where sampling units never agree it is `full`. `scaled` samples a part of the chip that stands
-// for all of it, and is `sampled` where two parts of different sizes disagree or the blocks are few.
+// `full` runs every block and step. `sampled` skips what two sampling units show to be steady and extrapolates time and
+// all amounts; it equals `full` where sampling units never agree. `scaled` samples a part of the chip that represents
+// all of it; it equals `sampled` where two parts of different sizes disagree or there are fewer blocks than cores.
 enum class Mode : std::uint8_t { kFull, kSampled, kScaled };
 
 inline constexpr std::int64_t kDefaultScale = 8;
 
 struct SimOptions {
   Mode mode = Mode::kSampled;
-  std::int64_t scale = kDefaultScale;  // kScaled: about one of so many cores, slices and channels is simulated
-  double tolerance = 0.02;             // by which the mean of two sampling units that agree may be off in time
-  Timeline* timeline = nullptr;        // is told what happens when (sim/timeline.h)
+  std::int64_t scale = kDefaultScale;  // kScaled: about one in `scale` cores, slices and channels is simulated
+  double tolerance = 0.02;             // error in time that the mean of two agreeing sampling units may have
+  Timeline* timeline = nullptr;        // if not null, receives the events (sim/timeline.h)
 };
 
-// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
+// Statistics of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were
+// present.
 struct LevelStatistics {
   std::int64_t requests = 0;
   std::int64_t transactions = 0;
@@ -62,29 +63,29 @@ struct KernelReport {
   std::string name;
   base::Microseconds time;          // launch included
   std::int64_t cycles = 0;          // of the core's clock, launch included
-  std::int64_t launch = 0;          // of those
+  std::int64_t launch = 0;          // cycles of the launch, part of `cycles`
   std::vector<StallReport> stalls;  // add up to `cycles`
   std::vector<LevelReport> levels;  // outermost first
   std::int64_t blocks = 0;
   std::int64_t blocks_per_core = 0;  // resident
-  double waves = 0;                  // blocks over what is resident on all cores
+  double waves = 0;                  // blocks / blocks resident on all cores
   std::int64_t registers_per_thread = 0;
   std::int64_t simulated_blocks = 0;
-  double simulated_steps_ratio = 1;  // of all iterations of the step loop; of blocks where there is none
+  double simulated_steps_ratio = 1;  // share of all iterations of the step loop, or of blocks where there is none
   bool exact = true;                 // nothing was extrapolated
   lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
 };
 
-// What came of a simulation of a part of the chip: of one `scale`-th of it, and of a smaller part that validates it.
+// Result of simulating 1/`scale` of the chip, and a part of another size, 1/`validation`, that validates it.
 struct ScaledReport {
   std::int64_t scale = 0;
   base::Microseconds time;
   std::int64_t validation = 0;
   base::Microseconds validation_time;
-  std::string refused;  // why the whole chip was simulated after all, in a sentence; empty where it was not
+  std::string refused;  // why the whole chip was simulated after all, as a sentence; empty where it was not
 };
 
-// Of all kernels, one after another.
+// Totals of all kernels, which run one after another.
 struct SimReport {
   base::Microseconds time;
   std::int64_t cycles = 0;
@@ -92,7 +93,7 @@ struct SimReport {
   std::vector<StallReport> stalls;
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
-  std::optional<ScaledReport> scaled;  // of mode kScaled
+  std::optional<ScaledReport> scaled;  // only in mode kScaled
 
   // Cycles without launches.
   std::int64_t running() const { return cycles - launch; }

@@ -4,7 +4,7 @@
 // bare numbers, do not compile (tests/unit/sim/ticks_test.cc). sim/memory/clock_ratio.h converts between clocks,
 // sim/ticks_of_time.h from and to SystemC's time.
 //
-// base::Cycles is an amount that a chip's file gives, of whichever clock its key belongs to; ticks name the clock.
+// base::Cycles is an amount in a chip's file, in the clock of its key; the type of ticks names their clock.
 
 #include <compare>
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sampling units of a simulation: what happened between two moments, per unit of progress, and how far two sampling
+// Sampling units of a simulation: the statistics between two moments, per unit of progress, and how far two sampling
 // units differ.
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace tilescope::sim {
 
-// Of one CTA slot, and the block there: its core, its warps, how many of the core's are at most in a partition with one
-// of its own, steps that they and those before them in the same place have begun, the least number of steps that any of
-// them has before it, and the stamp that it began with.
+// Progress of the block in one CTA slot: its core, its number of warps, the largest number of warps in a partition that
+// one of its warps shares (`crowd`), the steps that its warps and those of earlier blocks in the slot have begun, the
+// least number of steps that one of its warps has left, and the time stamp of its start.
 struct StepProgress {
   bool resident = false;
   int core = 0;
@@ -25,26 +25,26 @@ struct StepProgress {
   std::int64_t crowd = 0;
   std::int64_t begun = 0;
   std::int64_t min_remaining = 0;
-  bool inside = false;  // every warp is in the loop over steps
+  bool inside = false;  // every warp is in the step loop
   Cycle stamp{};
 };
 
-// What a jump does with the block of one place: its warps leave out `steps`, or where another block stands in its place
-// by then, they become that one's, so many steps further on (fewer than none: back).
+// The effect of a jump on the block of one CTA slot: its warps skip `steps`. Where another block (`successor`) occupies
+// the slot after the jump, they become that block's warps and then move by `steps`, backwards if negative.
 struct StepJump {
   std::int64_t steps = 0;
   std::int64_t successor = -1;
   Cycle stamp{};  // of the successor
 };
 
-// One moment.
+// The state of a simulation at one moment.
 struct Checkpoint {
-  Cycle at{};  // with what was skipped
+  Cycle at{};  // skipped time included
   Statistics statistics;
-  std::vector<StepProgress> blocks;  // where steps are looked at: every place of all cores
+  std::vector<StepProgress> blocks;  // where steps are sampled: every CTA slot of all cores
 };
 
-// What progress is counted in.
+// The statistic that measures progress.
 using Progress = std::int64_t Statistics::*;
 
 struct SamplingUnit {
@@ -56,22 +56,22 @@ struct SamplingUnit {
   double bytes(LevelRole r) const;
 };
 
-// Of one unit of progress.
+// Cycles and bytes per unit of progress.
 struct Cpi {
   double cycles = 0, cache_bytes = 0, dram_bytes = 0;
 };
 Cpi cpi_of(const SamplingUnit& w, Progress p);
 
-// What the mean of two CPIs may be off by: half of what they differ by, of their mean. In time, bytes of the device's
+// Relative error of the mean of two CPIs: half of their difference over their mean. For time, bytes of the device's
 // cache, bytes of the DRAM.
 using CpiError = std::array<double, 3>;
 CpiError error_of(const Cpi& a, const Cpi& b);
 
-// What the mean CPI of several units of one width may be off by: half of the interval of 80 % confidence, of the mean
-// (Student, Biometrika 6, 1908). Two units have to be far more alike than many.
+// Relative error of the mean CPI of several units of one width: half of the 80 % confidence interval over the mean
+// (Student, Biometrika 6, 1908). Two units must agree far more closely than many.
 CpiError error_of(std::span<const Cpi> units);
 
-// Whether time may be off by no more than `tolerance`, and bytes by no more than a multiple of it.
+// Whether the error in time is at most `tolerance`, and the errors in bytes at most a multiple of it.
 bool within(const CpiError& e, double tolerance);
 
 // The last checkpoints of a run.
@@ -80,11 +80,12 @@ class Checkpoints {
   void add(Checkpoint m);
   void clear() { checkpoints_.clear(); }
   std::size_t size() const { return checkpoints_.size(); }
-  // Forgets every second one, the last kept: units of one checkpoint are twice as wide.
+  // Drops every second checkpoint but keeps the last: units of one checkpoint become twice as wide.
   void thin();
-  // The sampling unit of that width, in checkpoints, that ends `before` checkpoints before the last one; or nothing.
+  // The sampling unit that is `width` checkpoints wide and ends `before` checkpoints before the last one; nothing where
+  // there are too few checkpoints.
   std::optional<SamplingUnit> unit(std::size_t width, std::size_t before = 0) const;
-  // All that is between checkpoints in two halves; nothing where that is one sampling unit.
+  // The whole range of checkpoints in two halves; nothing where there are fewer than three checkpoints.
   std::optional<std::pair<SamplingUnit, SamplingUnit>> halves() const;
 
  private:

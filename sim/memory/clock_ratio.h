@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Times of the DRAM's clock in times of the cores' clock and back: the only place where one becomes the other.
+// Converts times of the DRAM's clock to times of the cores' clock and back. No other code converts between the two.
 
 #include <cstdint>
 #include <numeric>
@@ -12,7 +12,7 @@
 
 namespace tilescope::sim {
 
-// So many DRAM clocks in so many core cycles, in lowest terms.
+// The ratio clocks() / cycles() of DRAM clocks to core cycles, in lowest terms.
 class ClockRatio {
  public:
   constexpr ClockRatio() = default;
@@ -22,11 +22,11 @@ class ClockRatio {
   constexpr std::int64_t clocks() const { return clocks_; }
   constexpr std::int64_t cycles() const { return cycles_; }
 
-  // The clock during which a cycle begins.
+  // The DRAM clock during which a core cycle begins.
   constexpr Clock clock_at(Cycle c) const { return Clock(c.count() * clocks_ / cycles_); }
-  // The first cycle that does not begin before a clock does.
+  // The first core cycle that does not begin before a DRAM clock does.
   constexpr Cycle cycle_at(Clock c) const { return Cycle(base::ceil_div(c.count() * cycles_, clocks_)); }
-  // In cycles, where a clock begins.
+  // The beginning of a DRAM clock in core cycles.
   constexpr double cycles_of(Clock c) const {
     return static_cast<double>(c.count() * cycles_) / static_cast<double>(clocks_);
   }

@@ -10,7 +10,7 @@ namespace tilescope::sim {
 
 class DramChannels final : public DramModel {
  public:
-  // `channels` counts those with a data bus of their own, pseudo-channels each.
+  // `channels` counts the channels with a data bus of their own, that is, the pseudo-channels.
   DramChannels(const DramSpec& spec, std::int64_t channels);
 
   Clock push(const DramAccess& access) override;
@@ -30,7 +30,7 @@ class DramChannels final : public DramModel {
   DramSpec spec_;
   std::vector<DramChannel> channels_;
   std::vector<Clock> next_of_;  // by controller
-  Clock next_ = kNever;         // the least of them
+  Clock next_ = kNever;         // minimum of next_of_
   Watcher watcher_;
   DramLog log_;  // of the controller that ran last
 };

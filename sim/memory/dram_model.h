@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The DRAM behind the last cache as the caches see it: they hand over requests, ask when it next has something to
-// decide, let it decide, and take what is served. Our channels are one implementation
+// Interface of the DRAM behind the last cache. The caches push requests, ask for the time of the next decision, let the
+// model decide, and take the served requests. Tilescope's own channels are one implementation
 // (sim/memory/dram_channels.h), a user's memory is another (sim/memory/external_dram.h).
 
 #include <bitset>
@@ -15,41 +15,42 @@
 
 namespace tilescope::sim {
 
-// Of a line, the first byte's lowest. Bytes of lines longer than 128 B are told apart in 128 equal parts.
+// One bit for each byte of a line, the first byte's lowest. A line longer than 128 B has one bit for each of 128 equal
+// parts.
 inline constexpr std::int64_t kLineParts = 128;
 using LineParts = std::bitset<kLineParts>;
 
 // One request to the DRAM: bursts of one line of the cache before it.
 struct DramAccess {
   DramRequest request;
-  std::int64_t channel = 0;       // of those with a data bus of their own, as our address map has it
+  std::int64_t channel = 0;       // among those with a data bus of their own, by Tilescope's address map
   std::int64_t line_address = 0;  // bytes
-  std::uint32_t sectors = 0;      // of the line, that bursts are asked of
-  std::int64_t sector_bytes = 0;  // of each
-  LineParts parts = {};           // of the line, that bursts are asked of in place of the sectors; none: the sectors
-  std::int64_t part_bytes = 0;    // of each
+  std::uint32_t sectors = 0;      // of the line, to access
+  std::int64_t sector_bytes = 0;  // of each sector
+  LineParts parts = {};           // of the line, to access instead of `sectors`; none: `sectors` counts
+  std::int64_t part_bytes = 0;    // of each part
 };
 
 class DramModel {
  public:
   static constexpr Clock kNever = Clock::max();
-  // Is handed the log of a controller that has just run.
+  // Receives the log of a controller that has just run.
   using Watcher = std::function<void(std::size_t controller, DramLog& log)>;
 
   virtual ~DramModel() = default;
 
-  // Takes a request; returns when its controller next has something to decide.
+  // Takes a request; returns the time of its controller's next decision.
   virtual Clock push(const DramAccess& access) = 0;
-  // Decides all that is due before `until`; what is served by that is added to `served`.
+  // Makes all decisions that are due before `until` and adds the requests served by them to `served`.
   virtual void run(Clock until, std::vector<DramServed>& served) = 0;
-  // When it next has something to decide; kNever while it has nothing to do.
+  // Time of the next decision; kNever while there is nothing to do.
   virtual Clock next() const = 0;
-  // Whether it tells what is done before `until` only by the next call: it answers in SystemC's time, and turns run
-  // ahead of that.
+  // Whether the model reports what is done before `until` only in the next call, because it answers in SystemC's time
+  // and turns run ahead of that time.
   virtual bool answers_late() const { return false; }
-  // Writes of a channel that are not served.
+  // Number of writes at a channel's controller that are not served yet.
   virtual std::int64_t waiting_writes(std::int64_t channel) const = 0;
-  // From now on tells what it does, where it knows.
+  // From now on passes logs to the watcher, where the model has them.
   virtual void watch(Watcher watcher) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A memory in a shared library, by the C interface of include/tilescope/dram_plugin.h.
+// A memory model in a shared library with the C interface of include/tilescope/dram_plugin.h.
 
 #include <memory>
 #include <string>
@@ -12,13 +12,14 @@ namespace tilescope::sim {
 
 struct PluginConfig {
   std::string path;   // of the library
-  std::string place;  // `file:line:col: key`, of the text that names it
+  std::string place;  // `file:line:col: key` in the file that names the library
   std::string chip;
   double clock_hz = 0;
   std::int64_t channels = 1, burst_bytes = 1, line_bytes = 1, capacity = 0;
 };
 
-// Throws SimError at `place` where the file is no library, lacks a symbol, has another version or makes no memory.
+// Loads the library and makes its memory. Throws SimError at `place` where the file is no library, lacks a symbol, has
+// another version or makes no memory.
 std::unique_ptr<ForeignMemory<Clock>> load_dram_plugin(const PluginConfig& config);
 
 }  // namespace tilescope::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A user's memory in place of our channels. A request of sectors that do not lie side by side becomes one of each run
-// of them.
+// A user's memory in place of Tilescope's own channels. A request for sectors that are not contiguous becomes one
+// request for each contiguous run.
 
 #include <cstdint>
 #include <memory>
@@ -15,29 +15,29 @@ namespace tilescope::sim {
 
 class ExternalDram final : public DramModel {
  public:
-  // `name` begins what is said of its mistakes: a file's place, a socket's name. So many of the channels, as the chip's
-  // file has it, share a controller.
+  // `name` starts messages about the memory's errors: a place in a file or a socket's name. `pseudo_channels` channels
+  // share a controller, as the chip's file says.
   ExternalDram(std::unique_ptr<ForeignMemory<Clock>> memory, std::string name, std::int64_t burst_bytes,
                std::int64_t channels, std::int64_t pseudo_channels);
 
   Clock push(const DramAccess& access) override;
-  // Throws what ForeignRequests does.
+  // Throws what ForeignRequests::run() throws.
   void run(Clock until, std::vector<DramServed>& served) override;
   Clock next() const override;
   bool answers_late() const override { return requests_.memory().answers_late(); }
   std::int64_t waiting_writes(std::int64_t channel) const override {
     return waiting_writes_[static_cast<std::size_t>(channel / pseudo_channels_)];
   }
-  // Tells nothing: what happens inside is not known.
+  // Does nothing: what happens inside the memory is unknown.
   void watch(Watcher) override {}
 
  private:
-  // What the caches asked for.
+  // A request of the caches.
   struct Access {
     DramServed served;
     std::int64_t channel = 0;
-    int left = 0;  // requests that are not answered
-    int read = 0;  // of those that are merged, so many were read
+    int left = 0;  // requests to the memory that are not answered
+    int read = 0;  // merging requests whose read is done
     bool read_hit = true;
   };
 
@@ -47,7 +47,7 @@ class ExternalDram final : public DramModel {
   ForeignRequests<Clock> requests_;
   std::int64_t burst_bytes_ = 1, pseudo_channels_ = 1;
   std::vector<Access> accesses_;
-  std::vector<std::size_t> free_;  // places of them
+  std::vector<std::size_t> free_;  // places in accesses_
   std::vector<ForeignRequests<Clock>::Answered> answered_;
   std::vector<std::int64_t> waiting_writes_;  // by controller
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A user's memory, behind the last cache (sim/memory/external_dram.h) or behind the cores
-// (sim/memory/detail/foreign_caches.h): it sees addresses and bytes, and is held to the order of time.
+// (sim/memory/detail/foreign_caches.h). It sees addresses and bytes; ForeignRequests checks the times of its answers.
 
 #include <cstdint>
 #include <deque>
@@ -17,17 +17,18 @@
 
 namespace tilescope::sim {
 
-// Times are ticks of the clock of what asks: Clock behind the last cache, Cycle behind the cores.
+// Times are ticks of the requester's clock: Clock behind the last cache, Cycle behind the cores.
 template <class Tick>
 struct ForeignRequest {
   std::uint64_t id = 0;
-  std::int64_t address = 0, bytes = 0;  // multiples of a burst, or what is read or written of a line's sectors
+  std::int64_t address = 0, bytes = 0;  // multiples of a burst, or the accessed bytes of a line's sectors
   bool write = false;
-  bool partial = false;  // a write of a part of what is written whole
+  bool partial = false;  // a partial write of a unit that is written whole
   Tick arrival{};        // not before the `until` of the last advance
-  // A piece of one request of the caches or of a core, of which the one before is another: ours serve them as one.
+  // Belongs to the same request of the caches or of a core as the piece before it; Tilescope's own memories serve such
+  // pieces as one.
   bool continues = false;
-  int core = 0;  // that asks
+  int core = 0;  // that sends the request
 };
 
 template <class Tick>
@@ -35,8 +36,8 @@ struct ForeignAnswer {
   std::uint64_t id = 0;
   Tick done{};
   bool row_hit = false;
-  bool merges = false;  // the read of a partial write, which is answered once more when it is written
-  int level = 0;        // that a core's data come from: caches of the device in the order of reach, then the DRAM
+  bool merges = false;  // the read of a partial write, which is answered again when the write is done
+  int level = 0;        // source of a core's data: caches of the device in the order of reach, then the DRAM
 };
 
 template <class Tick>
@@ -44,29 +45,29 @@ class ForeignMemory {
  public:
   virtual ~ForeignMemory() = default;
   virtual void request(std::span<const ForeignRequest<Tick>> requests) = 0;
-  // Decides what happens before `until` and adds what it has decided; `open` requests are not answered.
+  // Decides what happens before `until` and adds the resulting answers; `open` is the number of unanswered requests.
   virtual void advance(Tick until, std::size_t open, std::vector<ForeignAnswer<Tick>>& answers) = 0;
-  // Whether it tells what is done before `until` only by the next call: it answers in SystemC's time, and turns run
-  // ahead of that.
+  // Whether the memory reports what is done before `until` only in the next call, because it answers in SystemC's time
+  // and turns run ahead of that time.
   virtual bool answers_late() const { return false; }
-  // Whether it has something left to do although no request is open.
+  // Whether work is left although no request is open.
   virtual bool busy() const { return false; }
 };
 
 // A user's caches and memory in place of the link, the device's caches and the DRAM.
 struct BehindCores {
   std::function<std::unique_ptr<ForeignMemory<Cycle>>()> make;
-  std::string name;   // begins what is said of its mistakes,
-  std::string hint;   // and ends what is said of an answer in the past
-  Cycle lookahead{};  // from a request until data can be used, at least; 0: not known
+  std::string name;   // starts messages about its errors
+  std::string hint;   // ends the message about an answer in the past
+  Cycle lookahead{};  // minimum time from a request until its data can be used; 0: unknown
 };
 
-// What a user's memory is asked for and has not answered; of Clock and of Cycle.
+// The unanswered requests to a user's memory; instantiated for Clock and Cycle.
 template <class Tick>
 class ForeignRequests {
  public:
-  // A request that is under way for so many ticks, while nothing is answered, is never answered; nor is one whose
-  // answer lies further ahead than that.
+  // Time without any answer after which an open request counts as never answered. An answer further ahead than this is
+  // an error too.
   static constexpr Tick kPatience{1'000'000};
 
   struct Answered {
@@ -74,17 +75,17 @@ class ForeignRequests {
     ForeignAnswer<Tick> answer;
   };
 
-  // `name` begins what is said of its mistakes: a file's place, a socket's name; `hint` ends what is said of an answer
-  // in the past.
+  // `name` starts messages about the memory's errors: a place in a file or a socket's name; `hint` ends the message
+  // about an answer in the past.
   ForeignRequests(std::unique_ptr<ForeignMemory<Tick>> memory, std::string name, std::string hint = {})
       : memory_(std::move(memory)), name_(std::move(name)), hint_(std::move(hint)) {}
 
-  // Numbers it, and hands it over: to a memory that answers late at once, to others in the next run. Not answered
-  // `before`.
+  // Assigns the request's id and hands it over: at once to a memory that answers late, to others in the next run().
+  // The answer must not lie before `before`.
   void ask(std::size_t asker, ForeignRequest<Tick> request, Tick before);
-  // Replaces `answered` by what the memory decides before `until`. Throws SimError, and says what was wrong, where an
-  // answer lies before what ask() says or, of a memory that does not answer late, before `earliest`; comes twice,
-  // belongs to no request or does not come.
+  // Replaces `answered` by the answers that the memory decides before `until`. Throws SimError where an answer lies
+  // before the `before` of ask() or, for a memory that does not answer late, before `earliest`; where an answer comes
+  // twice or belongs to no request; and where a request is never answered.
   void run(Tick until, Tick earliest, std::vector<Answered>& answered);
 
   Tick until() const { return until_; }  // of the last run
@@ -97,7 +98,7 @@ class ForeignRequests {
     std::int64_t address = 0;
     Tick arrival{}, before{};
     bool answered = false;
-    bool partial = false;  // and its read is not told
+    bool partial = false;  // a partial write whose read is not answered
   };
 
   Open& find(const ForeignAnswer<Tick>& answer, Tick earliest);
@@ -111,7 +112,7 @@ class ForeignRequests {
   std::vector<ForeignRequest<Tick>> unsent_;
   std::vector<ForeignAnswer<Tick>> answers_;
   Tick until_{};
-  Tick answered_{};  // when it last answered, or had nothing to answer
+  Tick answered_{};  // when the memory last answered, or had nothing to answer
 };
 
 }  // namespace tilescope::sim

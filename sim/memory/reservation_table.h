@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A resource that does a bounded amount of work a cycle, booked ahead: a port, a bus, a link. A later request may
-// still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a
-// whole number of core cycles; work is kept in fractions of one, so that rates need not divide.
+// The reservation table of a resource that does a bounded amount of work per cycle: a port, a bus, a link. A later
+// request may still use idle time before earlier bookings, as hardware queues would. The simulator's time is a whole
+// number of core cycles; work is kept in fractions of a cycle, so that rates need not divide.
 //
 // Ignores: order within a bucket of kBucket cycles among bookings that do not come in order (amounts are exact, an end
-// may be off by less than a bucket), and whatever lies further ahead than kBuckets buckets of what is booked nearest.
+// may be off by less than a bucket), and bookings that lie more than kBuckets buckets ahead of the nearest one.
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ struct Rate {
   std::int64_t cycles = 1;
 };
 
-// What so many units take, whole cycles.
+// Whole cycles that `units` of work take.
 inline Cycle cycles_of(const Rate& r, std::int64_t units) { return Cycle(base::ceil_div(units * r.cycles, r.units)); }
 
 class ReservationTable {
@@ -31,7 +31,7 @@ class ReservationTable {
   explicit ReservationTable(Rate rate) : rate_(rate) {}
 
   // Books work from `from` on, as early as the resource is free, and returns when it is done. With `over`, the work is
-  // spread over at least so many cycles.
+  // spread over at least `over` cycles.
   Cycle book(Cycle from, std::int64_t units, Cycle over = 0_cycles) {
     std::int64_t need = base::ceil_div(units * rate_.cycles * kOne, rate_.units);
     if (need <= 0) return from;
@@ -57,8 +57,8 @@ class ReservationTable {
     return Cycle(base::ceil_div(end, kOne));
   }
 
-  // When it is busy, bucket by bucket, of those that lie whole behind `from` and before `until`; each is visited with a
-  // beginning and an end, its work as late as it can be. Returns where the next look begins.
+  // Visits the busy time of each bucket from the one that contains `from` to the last that ends by `until`. The visitor
+  // gets beginning and end in cycles, with the work as late as possible. Returns the `from` of the next call.
   template <class Visit>
   Cycle visit_busy(Cycle from, Cycle until, Visit visit) const {
     std::int64_t q = from.count() / kBucket;
@@ -79,9 +79,9 @@ class ReservationTable {
   static constexpr std::int64_t kFull = kBucket * kOne;
 
   struct Bucket {
-    std::int32_t turn = -1;  // of the ring
-    std::uint16_t used = 0;  // how much is booked
-    std::uint16_t end = 0;   // when the last booking ends, the earlier ones being as early as they can
+    std::int32_t turn = -1;  // of the ring buffer
+    std::uint16_t used = 0;  // booked work
+    std::uint16_t end = 0;   // of the last booking, with earlier ones as early as possible
   };
 
   Bucket& bucket(std::int64_t q) {

@@ -15,15 +15,16 @@
 
 namespace tilescope::tile {
 
-// Whether a node is for such a machine: it has a grid of cores.
+// Whether a node is for such a machine, that is, has a grid of cores.
 bool is_bsp_node(const base::Value& node);
 
-// The node's keys beside those of its space; nothing after an error. The schedule is held against the chip.
+// Reads the node's keys other than those of its space, and checks the schedule against the chip. Returns nullopt after
+// an error.
 std::optional<BspStage> read_bsp_stage(const base::Value& node, std::shared_ptr<const TileSpace> space,
                                        const arch::ArchSpec& arch, base::Diagnostics& diags,
                                        const std::function<void(base::Fields&)>& further_keys);
 
-// The values of these keys, as entries to stand behind those of the space.
+// The values of these keys, as entries to place after those of the space.
 base::Map bsp_keys(const BspStage& s);
 
 // The schedule in one line of a table: "A held, B rotated k/8".

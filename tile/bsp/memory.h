@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every core's memory, and the chip's DRAM, hold while a program for a machine of tiles that exchange runs: the
-// exact map, which model and lowering read.
+// The exact contents of every core's memory, and of the chip's DRAM, while a program for a machine of tiles that
+// exchange runs. Model and lowering both read this map.
 //
-// Tensors that the program reads, and results that none of its stages reads, are at home in the DRAM where the chip has
-// one, else (`tensors_in_cores`) what it reads in even shares, in row order, on all cores, and its results where they
-// are made. Where inputs are placed, those that are held or rotate lie where the program wants them instead. A home in
-// the cores that nothing reads after the first exchange gives its memory to what comes later.
+// The home of an input is where the program finds it, that of a result where the program leaves it. Tensors that the
+// program reads, and results that none of its stages reads, have their home in the DRAM where the chip has one.
+// Otherwise, or with `tensors_in_cores`, inputs are spread over all cores in even shares, in row order, and results
+// stay where they are made. Where inputs are placed (`prearranged`), inputs that are held or rotate lie where the
+// program wants them instead. The memory of a home in the cores that nothing reads after the first exchange is reused.
 //
 // Areas lie at the upper end of the memory, where banks are interleaved if any are. Inputs of a stage, which one
-// instruction reads together, begin in banks of their own where there is room for it and none is moved out of the pairs
-// for it (ROLLER's rule 3: what is read together shares no bank).
+// instruction reads together, begin in separate banks where there is space for it and no input has to leave the
+// interleaved pairs of banks for it (ROLLER's rule 3: data that is read together shares no bank).
 //
-// In a DRAM a tensor lies in row order, `interleave` bytes in a channel before the next one's. A core keeps a block of
-// results that go there until the next one.
+// In a DRAM a tensor lies in row order: `interleave` bytes in a channel, then the next ones in the next channel. A core
+// keeps a block of results bound for the DRAM until the next block.
 
 #include <cstdint>
 #include <span>
@@ -26,22 +27,23 @@
 
 namespace tilescope::tile {
 
-// How much of an axis a buffer has: all of a core's part, a slice of it, or a block.
+// The part of an axis that a buffer holds: a core's whole part, a slice of it, or a block.
 enum class Window : std::uint8_t { kPart, kSlice, kBlock };
 using Windows = base::FixedVector<Window, kMaxAxes>;  // per tile axis
 
-// The most iterations of an axis that a window has.
+// Greatest number of iterations of an axis in a window.
 std::int64_t window_extent(const BspStage& s, std::size_t axis, Window window);
 Extents window_extents(const BspStage& s, const Windows& windows);
 
-// What a core keeps of input `i`, of its sums, and of its results, which are `stored` in a DRAM or not.
+// The windows that a core keeps of input `i`, of its sums, and of its results; `stored` says whether results go to a
+// DRAM.
 Windows input_windows(const BspStage& s, std::size_t i);
 Windows sums_windows(const BspStage& s);
 Windows result_windows(const BspStage& s, bool stored);
-// Cores that have partial sums of one result.
+// Number of cores that hold partial sums of one result.
 std::int64_t partial_sums(const BspStage& s);
-// Whether the sums are results as they stand: there is no reduction, or all of them are kept, in the result's dtype and
-// on one core.
+// Whether the sums serve as results without conversion: the stage has no reduction, or the sums have the result's
+// dtype, lie on one core, and are stored in a DRAM or all kept.
 bool sums_are_results(const BspStage& s, bool stored);
 
 enum class Holds : std::uint8_t { kHome, kInput, kSums, kResult, kReceived };
@@ -53,7 +55,7 @@ struct Area {
   std::size_t input = 0;  // of a buffer of an input
   std::string tensor;
   base::Dtype dtype{};
-  std::int64_t elements = 0;  // of one slot, at most
+  std::int64_t elements = 0;  // greatest number in one slot
   std::int64_t slots = 1;
   std::int64_t bytes = 0;   // of all slots
   std::int64_t offset = 0;  // from CoreMemory::begin
@@ -72,34 +74,34 @@ struct DramArea {
 
 struct CoreMemory {
   std::vector<Area> areas;
-  std::int64_t bytes = 0;  // that are used at most
+  std::int64_t bytes = 0;  // most bytes in use at a time
   std::int64_t begin = 0;  // the address from which offsets count
   std::vector<DramArea> dram;
-  std::int64_t dram_bytes = 0;  // up to the end of the last
+  std::int64_t dram_bytes = 0;  // up to the end of the last area
 
-  // The home of a tensor in the cores, or null where it is where it was made or placed; in the DRAM, or null where it
-  // is not; a stage's buffer.
+  // The home of a tensor in the cores, or null where it stays where it was made or placed; its home in the DRAM, or
+  // null; a buffer of a stage, or null.
   const Area* home(const std::string& tensor) const;
   const DramArea* home_in_dram(const std::string& tensor) const;
   const Area* buffer(int stage, Holds holds, std::size_t input = 0) const;
 };
 
-// The memory of stages that run one after another on the chip's cores. Areas begin at words of a bank.
+// The memory of stages that run one after another on the chip's cores. Areas begin at bank words.
 CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a);
-// CoreMemory::bytes alone, for those who ask for many programs.
+// CoreMemory::bytes alone, cheap enough to call for many programs.
 std::int64_t core_bytes(std::span<const BspStage> stages, const arch::ArchSpec& a);
 
-// Where the inputs of a stage lie on a core whose banks decide how fast it reads them; nothing where they do not.
+// Addresses of a stage's inputs on a core whose read rate depends on banks; empty for other cores.
 base::FixedVector<AddressRange, kMaxOperands> input_addresses(std::span<const BspStage> stages, std::size_t stage,
                                                               const arch::ArchSpec& a);
 
-// Whether what the program reads from outside and its results are at home in the chip's DRAM.
+// Whether the program's inputs and results have their home in the chip's DRAM.
 bool homes_in_dram(std::span<const BspStage> stages, const arch::ArchSpec& a);
-// Whether the stage's input comes from outside; whether the stage's results go to the DRAM.
+// Whether a stage's input is an input of the program; whether the stage's results go to the DRAM.
 bool is_outside(std::span<const BspStage> stages, std::size_t stage, std::size_t input);
 bool is_stored(std::span<const BspStage> stages, std::size_t stage, const arch::ArchSpec& a);
 
-// Whether inputs lie where the first stage wants them.
+// Whether inputs already lie where the first stage wants them.
 bool prearranged(std::span<const BspStage> stages);
 
 }  // namespace tilescope::tile

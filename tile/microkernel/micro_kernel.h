@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What multiplies a stage's operands: a unit tile like any other (ROLLER OSDI'22, section 4). One alternative an entry;
-// each layer that treats entries differently has a folder of this name with a file for each, and dispatches there.
+// The micro-kernel, which multiplies a stage's operands: a unit tile like any other (ROLLER OSDI'22, section 4). It is
+// a variant with one alternative for each kind. Each layer that treats the kinds differently has a folder of this name
+// with a file for each, and dispatches there.
 
 #include <cstdint>
 #include <memory>
@@ -15,14 +16,14 @@
 
 namespace tilescope::tile {
 
-// An instruction of the chip that multiplies fragments, and the tile axes along which m, n and k of them lie.
+// A matrix instruction of the chip, and the tile axes along which its m, n and k lie.
 struct MatrixUnit {
   std::string instruction;                       // its name in the chip's `compute`
   std::size_t rows = 0, columns = 0, depth = 0;  // tile axes
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t lanes = 1;                         // threads that execute it together: a warp, or several
-  std::int64_t max_columns = 1;                   // that one instruction takes, whole fragments side by side
-  std::shared_ptr<const arch::ComputeSpec> spec;  // all that the chip says of it; null of units that no chip has
+  std::int64_t max_columns = 1;                   // greatest n of one instruction, in whole fragments side by side
+  std::shared_ptr<const arch::ComputeSpec> spec;  // the chip's entry for it; null for units that no chip has
 
   // The same instruction along the same axes.
   bool operator==(const MatrixUnit& o) const {
@@ -31,7 +32,7 @@ struct MatrixUnit {
   }
 };
 
-// Multiply-adds, or whatever the stage computes, of single threads.
+// Scalar operations of single threads: multiply-adds, or other arithmetic of the stage.
 struct Fma {
   bool operator==(const Fma&) const = default;
 };
@@ -43,15 +44,15 @@ struct Mma {
   bool operator==(const Mma&) const = default;
 };
 
-// Operands stay in the scratchpad, and products run by themselves (PTX's wgmma; wgmma.h).
+// Operands stay in the scratchpad, and the instruction runs asynchronously (PTX's wgmma; wgmma.h).
 struct Wgmma {
   MatrixUnit unit;
 
   bool operator==(const Wgmma&) const = default;
 };
 
-// Computes each result where a thread holds one of an earlier stage of its kernel, in registers (CUTLASS: epilogue;
-// epilogue.h): `holder` is what computed that.
+// Computes each result in the thread that holds the result of an earlier stage of its kernel, in registers (CUTLASS:
+// epilogue; epilogue.h). `holder` is the micro-kernel of that stage.
 struct Epilogue {
   std::variant<Fma, Mma, Wgmma> holder;
 
@@ -64,7 +65,7 @@ using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue>;
 MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
                             const MatrixUnit& along = {});
 
-// The matrix instruction that it multiplies by, or null.
+// The micro-kernel's matrix instruction, or null.
 constexpr const MatrixUnit* unit_of(const Fma& /*none*/) { return nullptr; }
 constexpr const MatrixUnit* unit_of(const Mma& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Wgmma& kernel) { return &kernel.unit; }
@@ -74,7 +75,7 @@ inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
 }
 inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>(unit_of(std::as_const(kernel))); }
 
-// The matrix instruction whose map says which lane holds which results, or null.
+// The matrix instruction whose map determines which lane holds which results, or null.
 inline const MatrixUnit* holding_unit_of(const Epilogue& kernel) {
   return std::visit([](const auto& k) { return unit_of(k); }, kernel.holder);
 }
@@ -83,7 +84,7 @@ inline const MatrixUnit* holding_unit_of(const MicroKernel& kernel) {
   return epilogue == nullptr ? unit_of(kernel) : holding_unit_of(*epilogue);
 }
 
-// Threads that keep a register tile together.
+// Number of threads that hold a register tile together.
 inline std::int64_t lanes_of(const MicroKernel& kernel) {
   const MatrixUnit* unit = holding_unit_of(kernel);
   return unit == nullptr ? 1 : unit->lanes;
@@ -95,7 +96,7 @@ inline std::string_view name_of(const MicroKernel& kernel) {
   return unit == nullptr ? std::string_view() : std::string_view(unit->instruction);
 }
 
-// What tells micro-kernels of one chip apart, in numbers: the entry, its instruction, its axes and fragment.
+// Numbers that distinguish the micro-kernels of one chip: the kind, its instruction, its axes and fragment.
 inline base::FixedVector<std::int64_t, 10> identity_of(const MicroKernel& kernel) {
   const auto entry = static_cast<std::int64_t>(kernel.index());
   const MatrixUnit* u = holding_unit_of(kernel);
@@ -108,7 +109,7 @@ inline base::FixedVector<std::int64_t, 10> identity_of(const MicroKernel& kernel
           u->lanes,       u->max_columns};
 }
 
-// Whether the program chooses which thread computes which elements; else the instruction says it.
+// Whether the program chooses which thread computes which elements; otherwise the instruction determines it.
 inline bool chooses_threads(const MicroKernel& kernel) { return std::holds_alternative<Fma>(kernel); }
 
 }  // namespace tilescope::tile

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What each micro-kernel makes of a program's layout. Each question has an answer for every entry, in the file of its
-// name.
+// Rules that depend on the micro-kernel. Each function has an overload for every kind.
 
 #include <optional>
 #include <string>
@@ -10,17 +9,17 @@
 
 namespace tilescope::tile {
 
-// Results of one lane that the instruction puts side by side along the output's innermost dimension; nothing where the
-// program's mapping says which thread has which.
+// Number of contiguous results of one lane along the output's innermost dimension, as the instruction determines it;
+// nullopt where the program's mapping assigns results to threads.
 std::optional<std::int64_t> neighbouring_results(const Fma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Mma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Wgmma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Epilogue&, const StageProgram& p);
 
-// The number of elements of which rows of a cached tile begin at multiples, given their padding and rotation; 0: any.
+// Rows of a cached tile begin at multiples of this number of elements, given padding and rotation; 0: any number.
 std::int64_t row_shift(const Fma&, const OperandPlan& plan);
 std::int64_t row_shift(const Mma&, const OperandPlan& plan);
-std::int64_t row_shift(const Wgmma&, const OperandPlan& plan);  // padded between the pieces of a row
+std::int64_t row_shift(const Wgmma&, const OperandPlan& plan);  // rows are padded between their pieces
 std::int64_t row_shift(const Epilogue&, const OperandPlan& plan);
 
 // Why the micro-kernel cannot read the program's cached tiles; empty where it can.
@@ -29,7 +28,7 @@ std::string tiles_refusal(const Mma&, const StageProgram& p);
 std::string tiles_refusal(const Wgmma&, const StageProgram& p);
 std::string tiles_refusal(const Epilogue&, const StageProgram& p);
 
-// Asks a question of the program's own micro-kernel.
+// Calls `ask` with the program's micro-kernel.
 template <class Question>
 auto of_micro_kernel(const StageProgram& p, const Question& ask) {
   return std::visit(ask, p.micro_kernel);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How cached tiles lie for an instruction that reads its operands from the scratchpad (Wgmma): in core matrices of
+// The layout of cached tiles for an instruction that reads its operands from the scratchpad (Wgmma): core matrices of
 // eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX ISA, "Canonical
-// layouts"). Core matrices side by side along the cached rows follow each other, as far apart as the rows' padding
-// says; then come those of the next eight rows.
+// layouts"). Core matrices side by side along the cached rows follow each other at a distance that the rows' padding
+// determines; then come those of the next eight rows.
 
 #include <cstdint>
 #include <string>
@@ -14,30 +14,30 @@ namespace tilescope::tile {
 
 inline constexpr std::int64_t kCoreRows = 8, kCoreRowBytes = 16;
 
-// In elements of the operand.
+// Sizes and distances in elements of the operand.
 struct CoreMatrices {
   std::int64_t columns = 1;  // of a core matrix, or of a row of a TMA box
-  std::int64_t beside = 0;   // from a core matrix to the next one along the cached rows
-  std::int64_t below = 0;    // to that of the next eight rows
+  std::int64_t beside = 0;   // distance to the next core matrix along the cached rows
+  std::int64_t below = 0;    // distance to the core matrix of the next eight rows
 };
 
-// Of a cached operand whose tile has core matrices.
+// The core matrices of a cached operand whose tile has them.
 CoreMatrices core_matrices(const StageProgram& p, std::size_t operand);
 
-// The element at a place of the two innermost dimensions of a cached tile.
+// The offset of an element from its place in the two innermost dimensions of a cached tile.
 inline std::int64_t core_offset(const CoreMatrices& c, std::int64_t row, std::int64_t column) {
   return row / kCoreRows * c.below + column / c.columns * c.beside + row % kCoreRows * c.columns + column % c.columns;
 }
 
-// The padding of a cached row that puts core matrices side by side 16 bytes further apart than they are long, so that
-// threads that copy pieces of one row write to different banks.
+// The padding of a cached row that separates core matrices side by side by a gap of 16 bytes, so that threads that copy
+// pieces of one row write to different banks.
 std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 
-// Whether the innermost dimensions of both operands are those along which the instruction reads core matrices: rows or
-// columns, and depth; the latter alone of elements that it does not transpose.
+// Whether the two innermost dimensions of each operand are rows or columns, and depth, as the instruction reads core
+// matrices. Depth must be innermost for elements that it does not transpose.
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
 
-// Whether a micro-kernel reads cached tiles of the stage's operands.
+// Whether a micro-kernel can read cached tiles of the stage's operands.
 inline bool reads_operands_of(const Fma& /*kernel*/, const TileSpace& /*space*/) { return true; }
 inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& /*space*/) { return true; }
 inline bool reads_operands_of(const Wgmma& k, const TileSpace& space) { return reads_core_matrices(space, k.unit); }
@@ -45,10 +45,11 @@ inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space)
   return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
 }
 
-// Why the program's cached tiles are no core matrices that its instruction reads; empty where they are.
+// Why the program's cached tiles are not core matrices that its instruction reads; empty where they are.
 std::string core_matrices_refusal(const StageProgram& p);
 
-// Fragments side by side along the columns that one instruction multiplies: as many as cut a group's neighbours evenly.
+// Number of fragments side by side along the columns that one instruction multiplies: the most that divide the
+// fragments of a group evenly.
 std::int64_t fragments_together(const StageProgram& p);
 
 }  // namespace tilescope::tile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a node's document says where its tensors are cached and how they are copied (docs/json.md, PROGRAM).
+// How a node's document specifies where tensors are cached and how they are copied (docs/json.md, PROGRAM).
 
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@ namespace tilescope::tile {
 // Values of `copy` in format 1.
 inline constexpr base::RenamedKey kRenamedCopies[] = {{"", "chunked", "blocked"}, {"", "interleaved", "striped"}};
 
-// Reads `cached`, `padding`, `rotate`, `copy`, `box`, `vector`. Only where the tiles are known are vectors compared
-// with the widest ones, and transfers and results with their own rules.
+// Reads `cached`, `padding`, `rotate`, `copy`, `box`, `vector`. Only with `tiles_known`, vectors are checked against
+// the widest ones, and transfers and results against their own rules.
 void read_transfers(const NodeFields& node, bool tiles_known, StageProgram& p);
 
 // The values of these keys.
@@ -24,7 +24,7 @@ struct TransferDocument {
 };
 TransferDocument transfer_document(const StageProgram& p, const std::string& scratchpad);
 
-// In tables, in the words of the document: "A+8" pads the rows of A.
+// Transfers in the words of the document, for tables: "A+8" pads the rows of A.
 std::vector<std::string> transfer_words(const StageProgram& p);
 
 }  // namespace tilescope::tile

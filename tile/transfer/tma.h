@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cached tiles that TMA loads: one thread starts the bulk copies of tensors (PTX's cp.async.bulk.tensor) and goes on.
-// They are for operands that a matrix instruction reads from the scratchpad.
+// Cached tiles that TMA loads: one thread starts the bulk copies of tensors (PTX's cp.async.bulk.tensor) and continues.
+// These tiles are operands that a matrix instruction reads from the scratchpad.
 //
-// The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, a TMA box
-// each: a panel's rows follow each other, and the next panel follows its last row. Where rows are swizzled, pieces of
-// 16 bytes change places within a row, so that the pieces of eight rows lie in different banks; copy and matrix
-// instruction agree on that, and no other reader touches the tile.
+// The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, each a TMA
+// box: a panel's rows follow each other, and the next panel follows its last row. Where rows are swizzled, pieces of 16
+// bytes change places within a row, so that the pieces of eight rows lie in different banks. Copy and matrix
+// instruction use the same swizzle, and nothing else reads the tile.
 
 #include <optional>
 #include <string>
@@ -16,31 +16,31 @@
 
 namespace tilescope::tile {
 
-// Coordinates of a box are the `int` of emitted text.
+// Coordinates of a box are of type `int` in emitted text.
 inline constexpr std::int64_t kMaxBoxCoordinate = (std::int64_t{1} << 31) - 1;
 
 // The shortest row of a box that the TMA engine copies.
 inline base::Bytes shortest_row(const arch::TmaSpec& tma) { return tma.min_row.value_or(tma.granule); }
 
-// Why boxes of its tensor cannot hold an operand's elements, whatever their size; empty where they can.
+// Why TMA boxes of any size cannot hold an operand's elements; empty where they can.
 std::string tensor_refusal(const StageProgram& p, std::size_t operand, const arch::TmaSpec& tma);
 
-// Elements of one box of an operand that TMA copies.
+// Number of elements in one box of an operand that TMA copies.
 std::int64_t box_elements(const StageProgram& p, std::size_t operand);
 
-// What TMA loads and stores need of a block's scratchpad; nothing in programs without them.
+// Scratchpad requirements of TMA in a block. `mbarriers` is 0 where TMA does not load the tiles.
 struct TmaStaging {
   base::Bytes alignment{1};  // of tiles
-  base::Bytes mbarrier{1};   // each of them, aligned likewise
+  base::Bytes mbarrier{1};   // bytes of each, aligned likewise
   std::int64_t mbarriers = 0;
 };
 TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core);
 
-// Why the chip cannot load the boxes of the program's inputs; empty where it can, or where there are none.
+// Why the chip cannot load the boxes of the program's inputs; empty where it can, or where the program has none.
 std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
-// The program with its cached tiles loaded by TMA, in boxes of the longest rows that are possible, in place of copies
-// by all threads; nothing where the chip or the tensors allow none.
+// The program with its cached tiles loaded by TMA instead of by all threads, in boxes of the longest possible rows;
+// nullopt where the chip or the tensors do not allow it.
 std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How an operand's tile of a step reaches the scratchpad. One alternative an entry; each layer that treats them
-// differently has a folder of this name with a file for each, and dispatches there. A program does not name its
-// transfer: it follows from its stages, its vectors and boxes, and the chip.
+// How an operand's tile of a step reaches the scratchpad: a variant with one alternative for each way. Each layer that
+// treats them differently has a folder of this name with a file for each, and dispatches there. A program does not name
+// its transfer: it follows from the program's stages, vectors and boxes, and from the chip.
 
 #include <cstdint>
 #include <variant>
@@ -14,14 +14,14 @@ namespace tilescope::tile {
 
 // By all threads through their registers.
 struct PerThread {};
-// By all threads asynchronously (PTX's cp.async), for steps that lie ahead.
+// By all threads asynchronously (PTX's cp.async), for later steps.
 struct CpAsync {};
-// By TMA: one thread of a producer warp starts the loads, a box of the tensor each (tma.h).
+// By TMA: one thread of a producer warp starts the loads, each of a box of the tensor (tma.h).
 struct Tma {};
 
 using Transfer = std::variant<PerThread, CpAsync, Tma>;
 
-// The transfer of a cached operand, on cores that have these engines.
+// The transfer of a cached operand, for cores that have these engines.
 inline Transfer transfer_of(const StageProgram& p, std::size_t operand, const arch::CoreSpec& core) {
   const OperandPlan& plan = p.operands[operand];
   if (plan.box != 0) return Tma{};

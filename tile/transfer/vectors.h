@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many elements one access of one thread takes.
+// Number of elements in one access of one thread.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace tilescope::tile {
 
-// The widest power of two of elements, at most `max_vector`, that divides the operand's cached row (its contiguous run
-// in memory and its padding), so that no access straddles two rows.
+// The greatest power of two of elements, at most `max_vector` bytes, that divides the operand's cached row (its
+// contiguous run in memory and its padding), so that no access straddles two rows.
 std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int64_t padding, base::Bytes max_vector);
 
-// The vector of an operand of which nothing else is said: a cached tile is copied in its own order, padding included;
-// what is read or written directly moves as far as one thread's neighbours go.
+// The default vector of an operand in elements. A cached tile is copied in its own order, padding included. A direct
+// access covers at most the contiguous elements of one thread.
 std::int64_t default_vector(const StageProgram& p, std::size_t operand, base::Bytes max_vector);
 
 }  // namespace tilescope::tile

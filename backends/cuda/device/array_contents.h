@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a task's arrays hold: inputs are made and outputs compared, on the device where the plan has helper kernels, so
-// that no array passes through the host.
+// The contents of a task's arrays: fills inputs and compares outputs, on the device where the plan has helper kernels,
+// so that no array passes through the host.
 
 #include <cstddef>
 #include <memory>
@@ -19,14 +19,14 @@ class ArrayContents {
   // `helpers` is the path of the plan's helper kernels; empty where it has none.
   ArrayContents(const Driver& driver, std::string helpers) : driver_(driver), path_(std::move(helpers)) {}
 
-  // The helper kernels, loaded when they are first asked for; null where the plan has none.
+  // The helper kernels, loaded at the first call; null where the plan has none.
   const DeviceModule* helpers();
 
   // Fills an input or a chain; leaves every other array as it is.
   void fill(const Array& array, const DeviceMemory& memory);
-  // The first sample that is off by more than it may be, and how many are; empty where none is.
+  // A message with the first sample beyond its tolerance and their number; empty where there is none.
   std::string wrong_samples(const Array& array, const Check& check, const DeviceMemory& memory) const;
-  // The first byte in which two pieces of memory of one size differ.
+  // The first byte in which two memories of one size differ; nothing where they are equal.
   std::optional<std::size_t> first_difference(const DeviceMemory& a, const DeviceMemory& b);
 
  private:
@@ -38,7 +38,7 @@ class ArrayContents {
   std::unique_ptr<DeviceModule> helpers_;
 };
 
-// Launches a helper whose threads take elements in turn, however many threads there are.
+// Launches a helper on all cores. Its threads take elements in turn, so that any number of threads will do.
 void launch_everywhere(const Driver& driver, void* helper, std::vector<void*> parameters);
 
 }  // namespace tilescope::cuda::device

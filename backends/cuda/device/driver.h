@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The vendor's driver, found while the program runs: its functions by prototypes of our own, every return code checked.
+// The vendor's driver, loaded at run time: its functions have prototypes here, and every return code is checked.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace tilescope::cuda::device {
 
-// What a function of the driver, or of a library on it, said against a call: "cuLaunchKernel: an illegal memory access
-// was encountered (700)".
+// The error of a call to the driver or to a library on top of it: "cuLaunchKernel: an illegal memory access was
+// encountered (700)".
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-using Address = std::uint64_t;  // in the device's memory
+using Address = std::uint64_t;  // in device memory
 
-// What is true of a device; docs/measure.md says how each figure is compared with a described chip.
+// Properties of a device; docs/measure.md says how each figure is compared with a described chip.
 struct DeviceFigures {
   std::string name;
-  std::string bus;  // by which other libraries know the device
+  std::string bus;  // PCI bus id, by which other libraries identify the device
   int major = 0, minor = 0;
   std::int64_t cores = 0, clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0, memory_bytes = 0;
   std::int64_t device_cache_bytes = 0, shared_per_block_bytes = 0, shared_per_core_bytes = 0;
   std::int64_t block_threads = 0, core_threads = 0, core_registers = 0;
-  int cuda = 0;  // that the driver knows: 13000 is 13.0
+  int cuda = 0;  // version that the driver supports: 13000 is 13.0
 };
 
-// Functions of the driver; their second names are those of their newest prototypes.
+// Functions of the driver, looked up by the names of their newest prototypes (cuMemAlloc_v2).
 struct DriverFunctions {
   int (*init)(unsigned);
   int (*driver_version)(int*);
@@ -62,10 +62,10 @@ struct DriverFunctions {
   int (*elapsed)(float*, void*, void*);
   int (*wait_event)(void*);
   int (*error_text)(int, const char**);
-  // None before CUDA 12.0.
+  // Null before CUDA 12.0.
   int (*encode_tiled)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
                       const std::uint32_t*, int, int, int, int);
-  // None before CUDA 11.4.
+  // Null before CUDA 11.4.
   int (*create_stream)(void**, unsigned);
   int (*destroy_stream)(void*);
   int (*begin_capture)(void*, int);
@@ -76,18 +76,18 @@ struct DriverFunctions {
   int (*destroy_instance)(void*);
 };
 
-// The first device of this machine, its context current in the thread that made this.
+// The driver and the first device of this machine. The device's context is current in the constructing thread.
 class Driver {
  public:
   Driver();
 
   bool ok() const { return refusal_.empty(); }
-  // Why nothing can be launched, in a sentence; empty where it can.
+  // Why nothing can be launched, as a sentence; empty where launches are possible.
   const std::string& why_unsupported() const { return refusal_; }
 
   const DeviceFigures& device() const { return device_; }
   const DriverFunctions& functions() const { return f_; }
-  // Throws a DeviceError that names the function, where the code is none of success.
+  // Throws a DeviceError that names the function where `code` is not 0 (success).
   void check(int code, const char* function) const;
 
  private:
@@ -100,7 +100,7 @@ class Driver {
   std::string refusal_;
 };
 
-// Memory of the device, given back at the end.
+// Memory of the device, freed by the destructor.
 class DeviceMemory {
  public:
   DeviceMemory(const Driver& driver, std::size_t bytes);
@@ -119,10 +119,10 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
-// Launches recorded into one graph, which the driver then starts at once.
+// Launches captured in one graph, which the driver starts as a unit.
 class DeviceGraph {
  public:
-  // Records what `put` puts on the stream that it is given. Throws a DeviceError where the driver has no graphs.
+  // Captures what `put` puts on the stream that it receives. Throws a DeviceError where the driver has no graphs.
   DeviceGraph(const Driver& driver, const std::function<void(void* stream)>& put);
   ~DeviceGraph();
   DeviceGraph(const DeviceGraph&) = delete;
@@ -137,16 +137,16 @@ class DeviceGraph {
   void *stream_ = nullptr, *graph_ = nullptr, *instance_ = nullptr;
 };
 
-// A cubin on the device.
+// A cubin that is loaded on the device.
 class DeviceModule {
  public:
-  // Throws a DeviceError where the device cannot take it.
+  // Throws a DeviceError where the file cannot be read or the device cannot load it.
   DeviceModule(const Driver& driver, const std::string& path);
   ~DeviceModule();
   DeviceModule(const DeviceModule&) = delete;
   DeviceModule& operator=(const DeviceModule&) = delete;
 
-  // A function that may be launched with so much dynamic shared memory.
+  // The kernel `name`, which may be launched with `shared_bytes` of dynamic shared memory.
   void* function(const std::string& name, std::int64_t shared_bytes) const;
 
  private:

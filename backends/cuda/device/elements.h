@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Elements of arrays as they lie in the chip's memory, and what inputs are filled with: a hash of seed and place, so
-// that the planner of a measurement and the worker that runs it make the same values, and no file carries them.
+// Elements of arrays as they lie in the chip's memory, and the values of inputs: a hash of seed and index, so that the
+// planner of a measurement and the worker that runs it make the same values without a file.
 
 #include <bit>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tilescope::cuda::device {
 
 inline constexpr int kInputKinds = 9;  // whole numbers from -4 to 4
 
-// A whole number from -4 to 4, of the place `index` in an array of that seed.
+// A whole number from -4 to 4 for element `index` of an array with that seed.
 inline int whole_input(std::uint64_t seed, std::int64_t index) {
   std::uint64_t x = seed * 0xd1342543de82ef95U + static_cast<std::uint64_t>(index) * 0x9e3779b97f4a7c15U;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
@@ -23,11 +23,11 @@ inline int whole_input(std::uint64_t seed, std::int64_t index) {
   return static_cast<int>((x >> 32) * kInputKinds >> 32) - kInputKinds / 2;
 }
 
-// What a whole number stands for: itself in integers, a quarter of it in floats, so that sums and products of many
+// The input value of a whole number: itself for integers, a quarter of it for floats, so that sums and products of many
 // inputs are exact.
 inline double input_of(base::Dtype dtype, int whole) { return base::is_integer(dtype) ? whole : 0.25 * whole; }
 
-// Writes one element that its dtype holds exactly; `to` has room for it.
+// Writes one element, whose dtype must represent `value` exactly, to the bytes from `to` on.
 inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
   const auto put = [to](auto element) { std::memcpy(to, &element, sizeof(element)); };
   switch (dtype) {

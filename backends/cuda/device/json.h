@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One flat JSON object, written entry by entry: what rows are.
+// One flat JSON object, written entry by entry; rows have this form.
 
 #include <charconv>
 #include <cmath>
@@ -14,9 +14,9 @@ class JsonObject {
  public:
   void add(std::string_view key, std::string_view text) { add_raw(key, quoted(text)); }
   void add(std::string_view key, std::int64_t number) { add_raw(key, std::to_string(number)); }
-  // A number that is none becomes null.
+  // A number that is not finite becomes null.
   void add(std::string_view key, double number) { add_raw(key, std::isfinite(number) ? shortest(number) : "null"); }
-  // A number where all of the text is one.
+  // Adds a number where the whole text is a finite number, else the text.
   void add_note(std::string_view key, std::string_view text) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

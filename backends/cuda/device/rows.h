@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows of measurements: JSON lines in a file that only grows, so that work which was ended goes on where it stopped.
+// Rows of measurements: JSON lines in a file that only grows, so that interrupted work resumes where it stopped.
 
 #include <cstdint>
 #include <fstream>
@@ -15,33 +15,32 @@
 
 namespace tilescope::cuda::device {
 
-// What every row of a task says, whatever becomes of it: id, key, notes and date.
+// The entries that every row of a task has, after a failure too: id, key, notes and date.
 JsonObject row_head(const Plan& plan, const Task& task);
 
-// The text that a JSON object of one line has under a key; empty where it has none.
+// The text under a key in a JSON object of one line; empty where there is none.
 std::string text_under(std::string_view key, std::string_view line);
 
 class Rows {
  public:
-  // Reads which tasks the file holds already; a line that was cut off counts for nothing. Without a name rows are kept
-  // nowhere.
+  // Reads which tasks the file holds already; a truncated line is ignored. If the name is empty, rows are not stored.
   explicit Rows(std::string file);
 
-  // Takes what another file holds for done as well.
+  // Counts the tasks in another file as done, too.
   void count_as_done(const std::string& file);
 
   const std::string& file() const { return file_; }
-  // Whether a device, or that one, has done the task: measured it, or found its values wrong. Whatever else failed may
-  // go well another time.
+  // Whether any device, or the given one, has done the task: measured it, or found its values wrong. Other failures may
+  // succeed another time.
   bool has(const Task& task) const { return done_.contains(task.key); }
   bool has(const Task& task, const std::string& device) const;
-  // Whether a row says that it failed, and may go well another time.
+  // Whether a row says that the task failed in a way that may succeed another time.
   bool failed(const Task& task) const { return failed_.contains(task.key); }
-  // Adds a line, at once; false where it cannot be written.
+  // Adds a line and flushes it; false where it cannot be written.
   bool add(std::string_view row);
 
  private:
-  // The bytes of the file's whole lines, where its last one was cut off.
+  // Reads a file; returns the size in bytes of its whole lines where the last line is truncated, else nothing.
   std::optional<std::uintmax_t> read(const std::string& file);
 
   std::string file_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a device reports of itself: clocks and what lowers them, power, energy, temperature, other users. Nothing where
-// its library (NVML) or one of the library's functions is missing.
+// Telemetry of a device: clocks and what lowers them, power, energy, temperature, other users. Values are absent where
+// the library (NVML) or one of its functions is missing.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ namespace tilescope::cuda::device {
 
 struct Clocks {
   unsigned core_mhz = 0, memory_mhz = 0;
-  std::string held;  // what holds the clocks down: "power", "heat", ..., several with spaces between; empty: nothing
+  std::string held;  // what lowers the clocks: "power", "heat", ..., separated by spaces; empty: nothing
 };
 
 // The limits and the state of a device, each absent where the device does not report it.
@@ -27,7 +27,7 @@ struct BoardState {
 
 class Telemetry {
  public:
-  // Of the device on that bus.
+  // For the device with that PCI bus id.
   explicit Telemetry(const std::string& bus);
 
   const std::string& driver_version() const { return driver_version_; }

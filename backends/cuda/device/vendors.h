@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The vendor's own products and convolutions, as baselines: opened when the first task asks for them.
+// The vendor's own matrix products and convolutions, as baselines. Their libraries are opened when a task first needs
+// them.
 
 #include <functional>
 #include <memory>
@@ -18,8 +19,9 @@ class Vendors {
   Vendors(const Vendors&) = delete;
   Vendors& operator=(const Vendors&) = delete;
 
-  // What puts the step on the device's queue. `memory` holds the task's arrays and outlives what is returned. Throws a
-  // DeviceError where the library is not there, or refuses. f32 is multiplied as f32, with no shorter significand.
+  // Returns a function that puts the step on the device's queue. `memory` holds the task's arrays and must outlive the
+  // function. Throws a DeviceError where the library is missing or refuses the step. f32 is multiplied as f32, with no
+  // shorter significand.
   std::function<void()> prepared(const Product& p, const Task& task, const std::vector<DeviceMemory>& memory);
   std::function<void()> prepared(const Convolution& c, const Task& task, const std::vector<DeviceMemory>& memory);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Boxes of tensors as PTX's bulk copies bring them: what they hold, and where its pieces go.
+// Boxes of tensors as PTX's bulk copies transfer them: their contents, and the places of their pieces.
 
 #include <vector>
 
@@ -14,9 +14,9 @@ struct tilescope_tensor_map {
 
 namespace tilescope::cuda::host {
 
-inline constexpr int kPiece = 16;  // bytes that stay together
+inline constexpr int kPiece = 16;  // bytes that swizzling keeps together
 
-// Neighbouring bytes of the box that lie in the tensor.
+// A run of neighbouring bytes of the box that lie in the tensor.
 struct BoxRun {
   const char* from = nullptr;   // in the tensor
   long long to = 0, bytes = 0;  // in the box
@@ -24,20 +24,20 @@ struct BoxRun {
 
 struct Box {
   long long bytes = 0;
-  std::vector<BoxRun> runs;  // what is not in one of them is zero
+  std::vector<BoxRun> runs;  // bytes outside all runs are zero
 };
 
 // The box that begins at `at`, innermost coordinate first.
 Box box_of(const tilescope_tensor_map& tensor, const int* at);
 
-// Stores the box that lies in the scratchpad from `from` on, and tells the watch of it.
+// Stores the box that lies in the scratchpad from `from` on to the tensor, and reports it to the watch.
 void store(const tilescope_tensor_map& tensor, const int* at, const char* from);
 
-// Why no bulk copy brings a box of the tensor to that place (PTX ISA, "Tensors"; CUDA driver API,
-// cuTensorMapEncodeTiled); null where one does.
+// Why no bulk copy can transfer a box between the tensor and the address `to` (PTX ISA, "Tensors"; CUDA driver API,
+// cuTensorMapEncodeTiled); null where one can.
 const char* refusal_of(const tilescope_tensor_map& tensor, int dims, const void* to);
 
-// Where the piece is that rows without swizzling would have at `linear`.
+// The address of the piece that would lie at `linear` without swizzling.
 char* piece_at(const tilescope_tensor_map& tensor, void* linear);
 
 }  // namespace tilescope::cuda::host

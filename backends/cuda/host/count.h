@@ -9,19 +9,20 @@
 
 namespace tilescope::cuda::host {
 
-// A lane that does nothing.
+// The address of an inactive lane.
 inline constexpr std::int64_t kNoAddress = -1;
 
-// What the lanes of one warp do in one request: their byte addresses in order, `bytes` each.
+// One request of one warp: the byte addresses of its lanes in order, `bytes` each.
 struct WarpRequest {
   std::vector<std::int64_t> addresses;
   std::int64_t bytes = 0;
 };
 
-// Distinct sectors that the active lanes touch.
+// Number of distinct sectors that the active lanes touch.
 std::int64_t sectors_of(const WarpRequest& r, std::int64_t sector_bytes);
 
-// Lanes in order, in groups that fill all banks once; a group costs the most distinct words that any one bank gives.
+// Number of bank passes: lanes are taken in order, in groups that fill all banks once, and a group costs the largest
+// number of distinct words that one bank gives.
 std::int64_t passes_of(const WarpRequest& r, std::int64_t banks, std::int64_t bank_bytes);
 
 // One side of one copy while a block runs: the addresses of all its threads since the last flush.
@@ -33,8 +34,8 @@ class Side {
   void begin_block(std::int64_t threads);
   // The thread's next access; kNoAddress where its guard fails.
   void add(int thread, std::int64_t address, std::int64_t bytes);
-  // Counts all accesses since the last flush. False where threads disagree about how many there were; of threads that
-  // are `specialized` into roles, those of one warp.
+  // Counts all accesses since the last flush. False where the threads of the block made different numbers of accesses;
+  // with threads `specialized` into roles, where those of one warp did.
   bool flush(const Rules& rules, bool specialized);
 
   const SideCount& count() const { return count_; }
@@ -46,7 +47,7 @@ class Side {
   bool shared_;
   std::int64_t bytes_ = 0;                            // of one access
   std::vector<std::vector<std::int64_t>> addresses_;  // by thread, in the order of its accesses
-  WarpRequest request_;                               // kept for its memory
+  WarpRequest request_;                               // kept to reuse its memory
   SideCount count_;
 };
 

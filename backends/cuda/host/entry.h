@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a generated translation unit tells the runtime about its kernels. Needs no header, so that it compiles fast.
+// The description of a generated translation unit's kernels for the runtime. Needs no header, so that it compiles fast.
 
 namespace tilescope::cuda::host {
 
-// A pointer of whatever type a kernel's parameter has.
+// A pointer that converts to the type of any kernel parameter.
 struct AnyPointer {
   void* at;
   template <class T>
@@ -21,7 +21,7 @@ struct KernelEntry {
   const int* copy_lines;  // by copy, ascending
   int boxes;              // bulk copies
   const int* box_lines;   // by bulk copy, ascending
-  // `globals` are those of the module, `scalars` too.
+  // `globals` and `scalars` are those of the module.
   void (*launch)(void* const* globals, const double* scalars);
 };
 
@@ -31,7 +31,7 @@ struct ModuleEntry {
   const KernelEntry* kernel;
 };
 
-// One of these at namespace scope makes its module known.
+// An object of this type at namespace scope registers its module.
 struct Registration {
   explicit Registration(const ModuleEntry& module);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One fiber for each thread of a block: each runs until it pauses or ends, in whatever order it is resumed.
+// One fiber for each thread of a block. Fibers are resumed in any order; each runs until it pauses or ends.
 
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tilescope::cuda::host {
 
 class Fibers {
  public:
-  // What every fiber runs, from the beginning each time that it is resumed after its end.
+  // The function that every fiber runs. A fiber that is resumed after its end runs it again from the beginning.
   using Body = void (*)();
 
   Fibers(int count, Body body);
@@ -20,7 +20,7 @@ class Fibers {
 
   // Runs the fiber until it pauses (true) or ends (false).
   bool resume(int fiber);
-  // Back to who resumed the running fiber; for that fiber to call.
+  // Returns to the caller of resume(). Only the running fiber calls it.
   void pause();
 
  private:

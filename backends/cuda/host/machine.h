@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs kernels block by block on one fiber a thread: blocks in random order, the threads of a block in an order that is
-// random again after every barrier, asynchronous copies at random times before their wait, bulk copies before the phase
-// ends that they are for.
+// Runs kernels block by block with one fiber for each thread: blocks in random order, the threads of a block in a new
+// random order after every barrier. Asynchronous copies land at random times before their wait ends, bulk copies before
+// the mbarrier phase ends that they are for.
 
 #include <random>
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace tilescope::cuda::host {
 
-// `globals` and `scalars` are those of the module; so many threads are a warp. Fails (host/place.h) where threads do
-// not agree about a barrier, or wait for each other's mbarriers.
+// Runs a kernel. `globals` and `scalars` are those of the module; `warp` is the number of threads of a warp. Fails
+// (host/place.h) where threads disagree about a barrier, or deadlock on mbarriers.
 void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
                 const std::vector<double>& scalars, Random& random);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Counted barriers of a block's scratchpad (PTX's mbarrier), their phases numbered as lower/kernel.h numbers them, and
-// the bulk copies that are under way for them. Fails (host/place.h) where a phase is not the one under way, or where
-// more comes for it than was said.
+// The mbarriers in a block's scratchpad (PTX's mbarrier), their phases numbered as in lower/kernel.h, and their bulk
+// copies in flight. Fails (host/place.h) where a phase is not the current one, or where more arrives for it than was
+// announced.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace tilescope::cuda::host {
 
 using Random = std::mt19937_64;
 
-// A phase of a ring of barriers.
+// A phase of a ring of mbarriers.
 struct RingPhase {
   const void* ring = nullptr;
   int stages = 1, number = 0;
@@ -26,40 +26,40 @@ struct RingPhase {
 class Mbarriers {
  public:
   void begin_block(Random& random);
-  // Fails where something came, or should have, that no warp awaited.
+  // Fails where a bulk copy brought data, or was to bring data, for which no warp waited.
   void end_block() const;
 
   void set_up(const void* ring, int stages, int arrivals);
-  // One warp arrives.
+  // One warp arrives and announces `bytes` of bulk copies.
   void arrive(const RingPhase& phase, int bytes);
   bool is_over(const RingPhase& phase);
-  // A warp awaited it, and may rely on what it brought.
+  // A warp has waited for the phase and may use the data that it brought.
   void awaited(const RingPhase& phase);
-  // A box comes, at once or later.
+  // Starts a bulk copy of a box, which lands at once or later.
   void bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to);
-  // Time passes: what is due comes.
+  // Advances the time; bulk copies that are due land.
   void pass();
-  // Lets something come that is under way; false where nothing is.
+  // Lands one bulk copy that is in flight; false where there is none.
   bool let_come();
 
-  // Of all mbarriers together, so that callers see that there was one.
+  // Number of ended phases of all mbarriers together, so that callers see that one has ended.
   long long phases_ended() const { return phases_ended_; }
-  // "use 3: of 8 warps 1 have arrived, 512 B are to come"
+  // Text for messages: "use 3: of 8 warps 1 have arrived, 512 B are to come".
   std::string state_of(const RingPhase& phase);
 
  private:
-  // The phase of a stage that is under way.
+  // The current phase of a stage.
   struct Stage {
     int arrivals = 0;
     long long phase = 0;
     int arrived = 0;              // warps
-    long long to_come = 0;        // bytes
-    int under_way = 0;            // copies
-    bool brings = false;          // copies were asked for
-    bool brought_unseen = false;  // by a phase that is over, and no warp awaited
+    long long to_come = 0;        // bytes announced and not landed
+    int under_way = 0;            // copies in flight
+    bool brings = false;          // copies were started for it
+    bool brought_unseen = false;  // the phase before brought data, and no warp has waited for it
   };
   struct Coming {
-    const void* at = nullptr;  // the stage
+    const void* at = nullptr;  // address of the stage
     tilescope_tensor_map tensor{};
     char* to = nullptr;
     std::string bytes;

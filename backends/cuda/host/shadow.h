@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who touched each element of an array last, and since which barrier: finds what two threads may not both do.
+// Finds races: remembers for each element of an array which thread accessed it last, and in which epoch.
 //
-// Epochs count barriers and beginnings of blocks through the whole run; two touches race where they have one epoch (or
-// lie in two blocks of one kernel), come from two threads, and one of them writes. Where a block has mbarriers, what
-// came before is what a thread knows of (host/clocks.h).
-// Ignores: of several reads of one element only the latest epoch's are remembered; of threads that know each other
-// through mbarriers, the latest of each warp.
+// Epochs count barriers and beginnings of blocks through the whole run. Two accesses race where they have one epoch (or
+// lie in two blocks of one kernel), come from two threads, and one of them writes. In a block with mbarriers, an access
+// came before another if the other's thread knows of it (host/clocks.h).
+// Ignores: reads of an element in epochs before that of its latest read; in blocks with mbarriers, reads before the
+// latest one of each warp.
 
 #include <cstdint>
 #include <vector>
@@ -17,28 +17,29 @@ namespace tilescope::cuda::host {
 
 struct Epochs {
   std::uint32_t now = 1;
-  std::uint32_t block = 1;   // the first one of the running block
-  std::uint32_t kernel = 1;  // of the running kernel
+  std::uint32_t block = 1;   // the first epoch of the running block
+  std::uint32_t kernel = 1;  // the first epoch of the running kernel
   Clocks clocks;             // of the running block
 };
 
 class Shadow {
  public:
   Shadow() = default;
-  // A scratchpad begins anew with every block; memory holds what earlier kernels wrote, and inputs from the beginning.
+  // kShared is unwritten at the beginning of every block; kMemory holds what earlier kernels wrote; kInput is written
+  // from the beginning.
   enum class Kind : std::uint8_t { kShared, kMemory, kInput };
   Shadow(const char* name, Kind kind, std::int64_t bytes, std::int64_t granule);
 
-  // A touch of the running thread; fails (host/place.h) where it races or reads what no thread wrote.
+  // An access of the running thread. Fails (host/place.h) where it races or reads an element that no thread wrote.
   void read(std::int64_t offset, int bytes, const Epochs& e);
   void write(std::int64_t offset, int bytes, const Epochs& e);
-  // An asynchronous write of the running thread begins, or has arrived for it.
+  // begin_async(): an asynchronous write of the running thread begins. end_async(): the write has arrived for it.
   void begin_async(std::int64_t offset, int bytes, const Epochs& e);
   void end_async(std::int64_t offset, int bytes, const Epochs& e);
 
-  // A bulk copy of the running thread writes until the mbarrier's phase ends that is under way.
+  // A bulk copy of the running thread writes until the mbarrier's current phase ends.
   void write_in_bulk(std::int64_t offset, int bytes, const void* mbarrier, const Epochs& e);
-  // A block begins that has mbarriers.
+  // A block with mbarriers begins: remembers the latest read of each warp.
   void remember_warps(std::int64_t warps);
 
   // An element that no thread ever wrote, or -1.
@@ -53,7 +54,7 @@ class Shadow {
   struct Cell {
     Touch write, read, under_way;
   };
-  // Since when touches of other blocks and threads count.
+  // The first epoch from which accesses of other blocks and threads count.
   std::uint32_t begin(const Epochs& e) const { return kind_ == Kind::kShared ? e.block : e.kernel; }
   bool races(const Touch& t, const Epochs& e) const;
   Touch touch(const Epochs& e) const;
@@ -68,7 +69,7 @@ class Shadow {
   std::int64_t granule_ = 1;
   std::vector<Cell> cells_;
   std::int64_t warps_ = 0;
-  std::vector<std::uint32_t> reads_;  // by element and warp: one more than when it read last, 0 where it never did
+  std::vector<std::uint32_t> reads_;  // by element and warp: time of its last read + 1, 0: none
 };
 
 }  // namespace tilescope::cuda::host

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What watches the accesses of running kernels. Two programs are built from the runtime, each with one of two watches:
-// watch_values.cc lets the address sanitizer do its work, watch_counting.cc counts and finds races.
+// The watch, which observes the accesses of running kernels. Two programs are built from the runtime, each with one of
+// two watches: watch_values.cc leaves the accesses to the address sanitizer, watch_counting.cc counts them and finds
+// races.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace tilescope::cuda::host::watch {
 
-// Memory for the module's globals, each at a multiple of 256 bytes, in order; called once.
+// Allocates the module's globals, each at a multiple of 256 bytes; returns their addresses in order. Called once.
 std::vector<void*> allocate(const Request& request);
 
 // `shared` is the scratchpad of every block.
@@ -20,29 +21,30 @@ void kernel_begins(const KernelEntry& kernel, void* shared);
 void block_begins();
 // The running thread will access `bytes` at `at` next.
 void access(const void* at, int bytes, bool writes);
-// An instruction of several threads, not one of them alone, will read `bytes` at `at` of the scratchpad next.
+// An instruction that several threads execute together will read `bytes` at `at` of the scratchpad next.
 void staged_read(const void* at, int bytes);
-// The running thread is where an access stands whose guard fails.
+// The running thread reaches an access whose guard fails.
 void no_access();
-// The running thread issues an asynchronous copy, or would where it `happens`; it reads memory or writes zeros.
+// The running thread issues an asynchronous copy if `happens`, else the copy's guard fails. The copy reads memory if
+// `reads`, else it writes zeros.
 void async_issued(const void* to, const void* from, int bytes, bool happens, bool reads);
-// The running thread may rely on what arrived there.
+// The running thread may use the data that arrived at `to`.
 void async_arrived(const void* to, int bytes);
 
 // An mbarrier is set up in the scratchpad; a phase of it ends.
 void mbarrier_begins(const void* mbarrier);
 void mbarrier_over(const void* mbarrier);
-// The running thread comes to an arrival of its warp; then one of them arrives; it awaited the last phase that ended.
+// comes(): the running thread reaches an arrival of its warp. warp_arrives(): one thread of the warp then arrives.
+// mbarrier_awaited(): the running thread has waited for the last phase that ended.
 void comes();
 void warp_arrives(const void* mbarrier);
 void mbarrier_awaited(const void* mbarrier);
-// The running thread asks for a box.
+// The running thread starts a bulk copy of a box.
 void box_asked(const Box& box);
-// A bulk copy that the running thread asks for reads memory; it will write to the scratchpad until the mbarrier's phase
-// ends that is under way.
+// A bulk copy of the running thread reads memory; it writes to the scratchpad until the mbarrier's current phase ends.
 void bulk_reads(const void* from, int bytes);
 void bulk_writes(const void* to, int bytes, const void* mbarrier);
-// One reads the scratchpad, and writes memory, while the running thread waits.
+// A bulk copy reads the scratchpad and writes memory, while the running thread waits.
 void bulk_stores(const void* to, const void* from, int bytes);
 
 // The running thread reaches a barrier or its end.
@@ -50,7 +52,7 @@ void thread_pauses();
 // All threads of the block have reached a barrier or their ends.
 void phase_ends();
 
-// After the last kernel: the counters, by kernel and copy.
+// Ends the watch after the last kernel; returns the counters, by kernel and copy.
 std::vector<std::vector<CopyCounts>> finish();
 
 }  // namespace tilescope::cuda::host::watch

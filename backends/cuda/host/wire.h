@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What passes between Tilescope and the process that runs emitted kernels on the CPU, as files: a Request, a Response.
+// Files exchanged between Tilescope and the process that runs emitted kernels on the CPU: a Request and a Response.
 
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace tilescope::cuda::host {
 
-// The chip's figures that accesses are counted by.
+// The chip's figures for counting accesses.
 struct Rules {
   std::int64_t warp = 0;
   std::int64_t sector_bytes = 0;  // of the device's cache
@@ -25,7 +25,7 @@ struct GlobalArray {
   std::string name;
   Role role{};
   std::int64_t element_bytes = 1;
-  std::string bytes;  // of a kInput its values; of the others only the size matters
+  std::string bytes;  // the values of a kInput; of the others only the size matters
 };
 
 struct Request {
@@ -36,7 +36,7 @@ struct Request {
   std::vector<GlobalArray> globals;
 };
 
-// One side of one copy; what lower/counters.h describes.
+// Counts of one side of one copy, as lower/counters.h describes them.
 struct SideCount {
   std::int64_t lane_accesses = 0, requests = 0, bytes = 0, sectors = 0, passes = 0;
 };
@@ -45,7 +45,7 @@ struct CopyCounts {
 };
 
 struct Response {
-  std::vector<std::string> globals;               // bytes of all, in order
+  std::vector<std::string> globals;               // bytes of each global, in order
   std::vector<std::vector<CopyCounts>> counters;  // by kernel and copy; empty where nothing is counted
 };
 
@@ -97,7 +97,7 @@ class WireReader {
     for (T& v : out) v = get<T>();
     return out;
   }
-  // A number of things of which each takes `each` bytes at least.
+  // The number of items that follow, each of at least `each` bytes; 0 where so many cannot follow.
   std::size_t get_size(std::size_t each) {
     const auto size = static_cast<std::size_t>(get<std::int64_t>());
     ok_ = ok_ && size <= left_.size() / each;

@@ -9,8 +9,8 @@
 
 namespace tilescope::lower {
 
-// The instruction as `lanes` lanes execute it together. It has fragments; operands that are read from the scratchpad
-// have no maps.
+// The instruction as `lanes` lanes execute it together. `c` must have fragments; operands that are read from the
+// scratchpad get no maps.
 MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes);
 
 }  // namespace tilescope::lower

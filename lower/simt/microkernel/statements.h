@@ -13,10 +13,11 @@
 
 namespace tilescope::lower {
 
-// Rows of `rows.elements` neighbouring elements, from the scratchpad into the registers of lanes that load together: as
-// many as `map` has. Lane l of the first `count` names row l, as `rows` says, whose `when` holds in no other lane.
-// Every lane then has, from `rows.to` on, the elements that `map` says: `r` adds to the number of a row, `c` to the
-// place in it. `transposed` says that neighbours of a lane are of different rows (PTX's ldmatrix.trans).
+// Loads rows of `rows.elements` neighbouring elements from the scratchpad into the registers of lanes that load
+// together: as many lanes as `map` has. Lane l of the first `count` lanes names row l by `rows`, whose `when` holds in
+// no other lane. Every lane then has, from `rows.to` on, the elements that `map` gives: `r` is the number of a row, `c`
+// the place in it. `transposed` says that neighbouring elements of a lane come from different rows (PTX's
+// ldmatrix.trans).
 struct LoadMatrix {
   Copy rows;
   std::int64_t count = 1;
@@ -32,7 +33,7 @@ struct MatrixShape {
   bool operator==(const MatrixShape&) const = default;
 };
 
-// A matrix instruction of the chip, with all that readers of a Kernel need of it.
+// A matrix instruction of the chip, with everything that readers of a Kernel need.
 struct MatrixInstruction {
   std::string name;  // in the chip's `compute`
   MatrixShape shape;
@@ -40,24 +41,24 @@ struct MatrixInstruction {
   base::Dtype elements{}, sums{};
   std::optional<arch::FragmentMap> a, b;  // absent where they are read from the scratchpad
   arch::FragmentMap c;
-  std::string cuda, hip;  // what these dialects call it; empty where they cannot say it
+  std::string cuda, hip;  // its name in these dialects; empty where they have none
 
   bool operator==(const MatrixInstruction&) const = default;
 };
 
-// d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of the instruction's
-// lanes as its maps say. Each access is to the first of a lane's elements. Lanes that hold copies of an element of a or
-// b hold the same value.
+// d += a * b, with a of m rows and k columns, and b of k rows and n columns, distributed over the registers of the
+// instruction's lanes by its maps. Each access is to the first of a lane's elements. Lanes that hold copies of an
+// element of a or b hold the same value.
 struct Mma {
-  int instruction = 0;  // of Kernel::matrix_instructions
+  int instruction = 0;  // position in Kernel::matrix_instructions
   Access d, a, b;
 
   bool operator==(const Mma&) const = default;
 };
 
-// An operand in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
-// swizzled rows: from `at`, the first element of a group's part, so many elements to the next core matrix along m or n,
-// and along k. The rows run along k, or, transposed, along m or n.
+// An operand in the scratchpad, in core matrices of eight rows that follow each other. A row has 16 bytes, or is a
+// swizzled row of the array. `at` is the first element of a group's part; the next core matrix is `along` elements
+// further along m or n, and `deep` elements further along k. The rows run along k, or, transposed, along m or n.
 struct SharedOperand {
   Access at;
   std::int64_t along = 0, deep = 0;
@@ -66,19 +67,18 @@ struct SharedOperand {
   bool operator==(const SharedOperand&) const = default;
 };
 
-// d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it: an instruction that runs
-// asynchronously between WgmmaFence and WgmmaCommitWait. It takes `columns`, whole fragments of the instruction's n
-// side by side: lanes hold d fragment after fragment, each as the instruction's map of c says; `d` is the first of a
-// lane's elements.
+// d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it. It runs asynchronously
+// between WgmmaFence and WgmmaCommitWait. `columns` is a multiple of the instruction's n. Lanes hold d fragment after
+// fragment, each by the instruction's map of c; `d` is the first of a lane's elements.
 struct Wgmma {
-  int instruction = 0;  // of Kernel::matrix_instructions
+  int instruction = 0;  // position in Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
   SharedOperand a, b;
 
   bool operator==(const Wgmma&) const = default;
 };
-// Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) Wgmma alone may touch the register
+// Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) only Wgmma may access the register
 // buffer `sums`; after WgmmaCommitWait it holds all sums.
 struct WgmmaFence {
   int sums = 0;  // buffer
@@ -90,8 +90,8 @@ struct WgmmaCommitWait {
 
   bool operator==(const WgmmaCommitWait&) const = default;
 };
-// Makes what this thread wrote to the scratchpad, and what it waited for, visible to Wgmma and TmaStore after the next
-// meeting of threads (PTX's fence.proxy.async).
+// Makes what this thread wrote to the scratchpad, and what it waited for, visible to Wgmma and TmaStore after the
+// threads next synchronize (PTX's fence.proxy.async).
 struct ProxyFence {
   bool operator==(const ProxyFence&) const = default;
 };

@@ -10,14 +10,14 @@
 
 namespace tilescope::lower {
 
-// `elements` neighbouring elements in one access of one thread; both buffers have one dtype, the offset in memory or
-// scratchpad is a multiple of `elements`. Between memory and registers, registers and scratchpad, or, asynchronous,
-// from memory to the scratchpad. Guards are about the whole access.
+// Copies `elements` neighbouring elements in one access of one thread. Both buffers have one dtype, and the offset in
+// memory or scratchpad is a multiple of `elements`. A copy is between memory and registers, between registers and
+// scratchpad, or, asynchronous, from memory to the scratchpad. Guards are about the whole access.
 struct Copy {
   Access to, from;
   std::int64_t elements = 1;
-  std::vector<Guard> when;    // happens at all
-  std::vector<Guard> inside;  // reads; zero otherwise
+  std::vector<Guard> when;    // the copy happens only where these hold
+  std::vector<Guard> inside;  // it reads only where these hold, else it writes zeros
   bool asynchronous = false;
 
   bool operator==(const Copy&) const = default;
@@ -27,16 +27,16 @@ struct Copy {
 struct Commit {
   bool operator==(const Commit&) const = default;
 };
-// Until at most `pending` groups of this thread are under way.
+// Waits until at most `pending` groups of this thread are in flight.
 struct Wait {
   std::int64_t pending = 0;
 
   bool operator==(const Wait&) const = default;
 };
 
-// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each stage. Its phases are numbered from 0 on:
-// phase u is the (u / stages)-th completion of stage u % stages. It is over when `arrivals` warps have arrived for it
-// and all bytes that they announced have come; then the stage's next one begins.
+// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each ring buffer stage. Its phases are
+// numbered from 0 on: phase u is the (u / stages)-th completion of stage u % stages. A phase is over when `arrivals`
+// warps have arrived for it and all bytes that they announced have arrived; then the stage's next phase begins.
 struct Mbarrier {
   std::string name;
   std::int64_t stages = 1, arrivals = 1;
@@ -48,7 +48,7 @@ struct Mbarrier {
 // Every warp of the role arrives once for a phase of an mbarrier, and announces `bytes` (PTX's
 // mbarrier.arrive.expect_tx).
 struct MbarrierArrive {
-  int mbarrier = 0;  // of Kernel::mbarriers
+  int mbarrier = 0;  // position in Kernel::mbarriers
   Affine phase;
   std::int64_t bytes = 0;
 
@@ -62,15 +62,16 @@ struct MbarrierWait {
   bool operator==(const MbarrierWait&) const = default;
 };
 
-// A dimension of a box: where it begins in the tensor, which has so many elements along it, `stride` apart.
+// A dimension of a box, which begins at `at` in the tensor and has `box` elements along it. The tensor has `extent`
+// elements along it, `stride` apart.
 struct BoxDim {
   Affine at;
   std::int64_t extent = 1, stride = 1, box = 1;
 
   bool operator==(const BoxDim&) const = default;
 };
-// A box of an array in memory, and where in the scratchpad its rows lie, one after the other. The outermost dimension
-// is the first, the last one's stride is 1.
+// A box of an array in memory, and the place in the scratchpad where its rows lie, one after the other. The first
+// dimension is the outermost; the last one's stride is 1.
 struct TmaBox {
   Access shared;
   int memory = 0;  // buffer
@@ -80,17 +81,17 @@ struct TmaBox {
 
   bool operator==(const TmaBox&) const = default;
 };
-// One thread of the role starts the load of the box, which completes on a phase of an mbarrier; zeros where the box
-// goes beyond the tensor.
+// One thread of the role starts the load of the box, which completes on a phase of an mbarrier. Elements beyond the
+// tensor are zeros.
 struct TmaLoad : TmaBox {
   int mbarrier = 0;
   Affine phase;
 
   bool operator==(const TmaLoad&) const = default;
 };
-// One thread of the role, or of the block, starts the store of the box, and goes on when the box has been read from the
-// scratchpad; what lies beyond the tensor is not stored. The threads that wrote the box ran a ProxyFence afterwards and
-// then met this thread.
+// One thread of the role, or of the block, starts the store of the box, and continues when the box has been read from
+// the scratchpad. Elements beyond the tensor are not stored. The threads that wrote the box ran a ProxyFence afterwards
+// and then synchronized with this thread.
 struct TmaStore : TmaBox {
   bool operator==(const TmaStore&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What storing a block's results costs its core. Each question has an answer for every entry of
+// The cost of storing a block's results, for its core. Each function has an overload for every entry of
 // tile/transfer/results.h.
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace tilescope::model {
 struct ResultAccess {
   AccessPattern access;
   double per_warp = 0;
-  bool by_engine = false;  // by the TMA engine: no warp's access, and past the core's cache
+  bool by_engine = false;  // by the TMA engine: not an access of a warp, and it bypasses the core's cache
 };
 
-// To the output's memory: offsets as those of memory_access.
+// Stores to the output's memory; offsets are those of memory_access.
 ResultAccess result_stores(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp);
 ResultAccess result_stores(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp);
 ResultAccess result_stores(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp);
 
-// Into the scratchpad and out of it; none where results do not pass through it. `max_access` bounds the width of one
-// access.
+// Writes to the scratchpad and reads from it; empty where results do not pass through it. `max_access` bounds the width
+// of one access.
 struct ResultGathering {
   ResultAccess write, read;
 };
@@ -34,13 +34,13 @@ ResultGathering gathering(const tile::RowStore&, const tile::StageProgram& p, st
 ResultGathering gathering(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp,
                           base::Bytes max_access);
 
-// Of the program's own path.
+// Calls `ask` with the program's own result path.
 template <class Question>
 auto of_results(const tile::StageProgram& p, const Question& ask) {
   return std::visit(ask, tile::result_path_of(p));
 }
 
-// Results that stay in the scratchpad, in rows of the output's tile.
+// The write of results that stay in the scratchpad, in rows of the output's tile.
 ResultAccess kept_write(const tile::StageProgram& p, std::int64_t warp, base::Bytes max_access);
 
 }  // namespace tilescope::model
