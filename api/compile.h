@@ -14,10 +14,10 @@
 #include "api/device_usage.h"
 #include "api/search.h"
 #include "arch/spec.h"
+#include "base/choices.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
-#include "construct/restrictions.h"
 
 namespace tilescope::api {
 
@@ -30,10 +30,10 @@ struct Workload {
   bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that programs may use, or none; any if empty
   bool direct_stores = false;  // results go from registers to memory, not through the scratchpad
-  construct::Fuse fuse = construct::Fuse::kAll;
+  base::Fuse fuse = base::Fuse::kAll;
   bool inputs_prearranged = false;         // class bsp: inputs are already laid out as the programs need them
-  std::optional<tile::Dataflow> dataflow;  // class bsp: of all inputs; any if absent
-  std::optional<construct::TensorLocation> tensor_location;  // class bsp: if absent, in the DRAM if the chip has one
+  std::optional<base::Dataflow> dataflow;  // class bsp: of all inputs; any if absent
+  std::optional<base::TensorLocation> tensor_location;  // class bsp: if absent, in the DRAM if the chip has one
 };
 
 struct CompiledProgram {

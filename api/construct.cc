@@ -77,14 +77,14 @@ class Steps {
   const std::string& refused_estimate() const { return refused_estimate_; }
 
   bool may_fuse(const expr::Expression& e) const {
-    return e.stages.size() > 1 && options_.restrictions.fuse != construct::Fuse::kNone &&
-           how_.search == Search::kRoller && target_.fuse.why_unsupported().empty();
+    return e.stages.size() > 1 && options_.restrictions.fuse != base::Fuse::kNone && how_.search == Search::kRoller &&
+           target_.fuse.why_unsupported().empty();
   }
 
   // The fastest program in which stages share kernels, where it is faster than the first of the programs that unfused()
   // made last.
   void add_fused(const expr::Expression& e, const Programs& unfused, Programs& to) {
-    if (unfused.empty() || options_.restrictions.fuse != construct::Fuse::kAll) return;
+    if (unfused.empty() || options_.restrictions.fuse != base::Fuse::kAll) return;
     if (auto fused = target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions))
       add_estimated(std::move(*fused), to);
   }

@@ -108,7 +108,7 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
                                       std::pair(base::option("dataflow"), out.dataflow.has_value()),
                                       std::pair(base::option("tensor-location"), out.tensor_location.has_value())})
       if (given) diags.error({diags.add_source(name)}, why);
-  if (diags.ok() && out.tensor_location == construct::TensorLocation::kDram && arch::dram_of(a) == nullptr)
+  if (diags.ok() && out.tensor_location == base::TensorLocation::kDram && arch::dram_of(a) == nullptr)
     diags.error({diags.add_source(base::option("tensor-location"))}, fmt::format("{} has no dram", a.name));
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source(base::option("mma"))};

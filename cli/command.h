@@ -27,13 +27,11 @@ inline constexpr int kFailed = 1;
 inline constexpr int kBadInput = 2;
 
 // Every subcommand, in the order of --help: X(arch) stands for add_arch.
-#define TILESCOPE_SUBCOMMANDS(X)                                                                                   \
-  X(arch)                                                                                                          \
-  X(diff)                                                                                                          \
-  X(compile)                                                                                                       \
-  X(predict)                                                                                                       \
-  X(compare) X(explain) X(calibrate) X(simulate) X(trace) X(emit) X(verify) X(measure) X(sweep) X(status) X(merge) \
-      X(export) X(report) X(search_quality) X(suite) X(doctor)
+// clang-format off
+#define TILESCOPE_SUBCOMMANDS(X) \
+  X(arch) X(diff) X(compile) X(predict) X(compare) X(explain) X(calibrate) X(simulate) X(trace) X(emit) X(verify) \
+  X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(doctor)
+// clang-format on
 
 // Each adds its subcommand; running it writes its exit status to `status`.
 #define TILESCOPE_ADD(name) void add_##name(CLI::App& app, int& status);

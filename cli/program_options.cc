@@ -18,12 +18,12 @@ namespace {
 template <class T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
-const Choices<construct::Fuse> kFuse = {
-    {"none", construct::Fuse::kNone}, {"inline", construct::Fuse::kInline}, {"all", construct::Fuse::kAll}};
-const Choices<tile::Dataflow> kDataflow = {
-    {"stationary", tile::Dataflow::kStationary}, {"fetch", tile::Dataflow::kFetch}, {"shift", tile::Dataflow::kShift}};
-const Choices<construct::TensorLocation> kTensorLocation = {{"cores", construct::TensorLocation::kCores},
-                                                            {"dram", construct::TensorLocation::kDram}};
+const Choices<base::Fuse> kFuse = {
+    {"none", base::Fuse::kNone}, {"inline", base::Fuse::kInline}, {"all", base::Fuse::kAll}};
+const Choices<base::Dataflow> kDataflow = {
+    {"stationary", base::Dataflow::kStationary}, {"fetch", base::Dataflow::kFetch}, {"shift", base::Dataflow::kShift}};
+const Choices<base::TensorLocation> kTensorLocation = {{"cores", base::TensorLocation::kCores},
+                                                       {"dram", base::TensorLocation::kDram}};
 
 template <class T>
 CLI::IsMember one_of(const Choices<T>& choices) {

@@ -8,26 +8,19 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "tile/bsp/dataflow.h"
+#include "base/choices.h"
 
 namespace tilescope::construct {
-
-// How stages may be fused: not at all; elementwise stages inlined into the bodies of the stages that read them
-// (expr/rewrite.h); or also several stages in one kernel, with tensors that stay in the core (fuse.h).
-enum class Fuse : std::uint8_t { kNone, kInline, kAll };
-
-// Where inputs lie before a program runs, and results afterwards, on a BSP machine.
-enum class TensorLocation : std::uint8_t { kCores, kDram };
 
 // Choices that the caller fixes; construction makes the others. A sweep can thus show the gain of padding, or the
 // effect of a chip on one tile.
 struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results are stored from registers alone, not through the scratchpad
-  Fuse fuse = Fuse::kAll;
+  base::Fuse fuse = base::Fuse::kAll;
   bool inputs_prearranged = false;              // class bsp: inputs are already laid out as the programs need them
-  std::optional<tile::Dataflow> dataflow = {};  // class bsp: of all inputs; any if absent
-  std::optional<TensorLocation> tensor_location = {};  // class bsp: if absent, in the DRAM if the chip has one
+  std::optional<base::Dataflow> dataflow = {};  // class bsp: of all inputs; any if absent
+  std::optional<base::TensorLocation> tensor_location = {};  // class bsp: if absent, in the DRAM if the chip has one
   // Returns why a matrix instruction of the chip may not multiply (lower/lower.h); empty where it may. Null: all may.
   std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
   std::string instruction = {};          // name of the only matrix instruction that may multiply; empty: any may

@@ -20,7 +20,7 @@ struct Options {
   std::string mma = {};      // name of the only matrix instruction that may multiply; `none`: none may; empty: any may
   bool prearranged = false;  // inputs already lie where programs need them
   // The dataflow of all inputs; any if absent. With kShift, an input that cannot shift is stationary.
-  std::optional<tile::Dataflow> dataflow = {};
+  std::optional<base::Dataflow> dataflow = {};
   // Only the first stage of T10 (SOSP'24, section 4.3): inputs that are stationary or shift, every grid that its
   // published filters leave, every ring.
   bool partition = false;

@@ -32,10 +32,11 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     return out;
   }
   base::Diagnostics diags;
-  out.programs = construct::bsp::construct(stage, a, keep,
-                                           {given.instruction, given.inputs_prearranged, given.dataflow,
-                                            how.search == Search::kPartition, given.tensor_location == construct::TensorLocation::kCores},
-                                           diags);
+  out.programs = construct::bsp::construct(
+      stage, a, keep,
+      {given.instruction, given.inputs_prearranged, given.dataflow, how.search == Search::kPartition,
+       given.tensor_location == base::TensorLocation::kCores},
+      diags);
   if (!diags.ok()) out.why = diags.sentences().front();
   return out;
 }

@@ -38,10 +38,12 @@
 #include <optional>
 #include <string>
 
-#include "tile/bsp/dataflow.h"
+#include "base/choices.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
+
+using base::Dataflow;
 
 struct OperandDataflow {
   Dataflow how = Dataflow::kFetch;

@@ -135,7 +135,7 @@ TEST(Compile, ReportsEveryOperatorOnceAsItIsDone) {
 
 TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
   Workload w = workload(kSoftmax, "i=256,j=128");
-  w.fuse = construct::Fuse::kNone;
+  w.fuse = base::Fuse::kNone;
   const auto op = compiled(w, v100(), {Search::kRoller}, 2).at(0);
   ASSERT_THAT(op.programs, SizeIs(2));
   EXPECT_EQ(op.programs[0].stages, 4U);
@@ -150,7 +150,7 @@ TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
 
 TEST(CompileStages, HaveOneEdgeForATensorThatIsReadTwice) {
   Workload w = workload("T[i] = I[i] * 2; O[i] = T[i] + T[i+1]", "i=64");
-  w.fuse = construct::Fuse::kNone;
+  w.fuse = base::Fuse::kNone;
   const auto op = compiled(w, v100()).at(0);
   ASSERT_FALSE(op.programs.empty());
   EXPECT_THAT(base::to_json(op.programs[0].document),
@@ -163,11 +163,11 @@ TEST(CompileStages, ShareAKernelWhereThatIsFaster) {
   EXPECT_THAT(fused.programs[0].edges, HasSubstr("in smem"));
   EXPECT_THAT(fused.programs[0].kernels, testing::Not(HasSubstr(", "))) << "one kernel";
   expect_programs_read_back(fused, v100());
-  w.fuse = construct::Fuse::kInline;
+  w.fuse = base::Fuse::kInline;
   const CompiledOperator inlined = compiled(w, v100()).at(0);
   EXPECT_THAT(inlined.programs[0].edges, testing::Not(HasSubstr("in smem")));
   EXPECT_EQ(inlined.programs[0].stages, 3U) << "exp is in the bodies of its readers";
-  w.fuse = construct::Fuse::kNone;
+  w.fuse = base::Fuse::kNone;
   const CompiledOperator apart = compiled(w, v100()).at(0);
   EXPECT_LT(fused.programs[0].prediction.predicted_us, inlined.programs[0].prediction.predicted_us);
   EXPECT_LT(inlined.programs[0].prediction.predicted_us, apart.programs[0].prediction.predicted_us);

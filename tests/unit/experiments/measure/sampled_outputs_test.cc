@@ -44,7 +44,7 @@ Lowered lowered(const std::string& op, const std::string& sizes, const std::stri
                 base::Dtype dtype = base::Dtype::kF32) {
   api::ProgramSource source;
   source.workload = workload(op, sizes, dtype);
-  source.workload.fuse = construct::Fuse::kNone;
+  source.workload.fuse = base::Fuse::kNone;
   source.workload.shapes = shapes;
   return lowered(source, v100()).front();
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Choices in the construction of programs that every layer names.
+
+#include <cstdint>
+
+namespace tilescope::base {
+
+// Which stages may be fused: none; elementwise stages into the bodies of the stages that read them; or also several
+// stages in one kernel, with tensors that stay in the core.
+enum class Fuse : std::uint8_t { kNone, kInline, kAll };
+
+// How an input reaches the cores of a BSP machine. kStationary: a core keeps its part. kFetch: it reads slices from
+// other cores or from the DRAM. kShift: neighbours in a ring pass slices on (T10, SOSP'24, section 4).
+enum class Dataflow : std::uint8_t { kStationary, kFetch, kShift };
+
+// Where inputs lie before a program runs on a BSP machine, and results afterwards.
+enum class TensorLocation : std::uint8_t { kCores, kDram };
+
+}  // namespace tilescope::base
