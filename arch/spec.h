@@ -63,7 +63,8 @@ struct TmaSpec {
   std::int64_t max_extent = 0;       // most elements of a box along one dimension
   std::int64_t max_dims = 0;         // most dimensions of a tensor
   std::optional<Bytes> max_stride;   // largest distance of neighbours along a dimension; no bound where absent
-  std::optional<std::int64_t> rate;  // lines that the engine requests per cycle; no bound where absent
+  std::optional<Cycles> line_interval;  // from one line's request to the next one's, rows of boxes begin lines of their
+                                        // own; no bound where absent
 
   bool operator==(const TmaSpec&) const = default;
 };

@@ -19,7 +19,10 @@ void describe(V& v, TmaSpec& s) {
   v.field(required("max_dims", "Dimensions of a tensor."), s.max_dims);
   v.field(optional("max_stride", "Between neighbours along a dimension of a tensor; no bound where absent."),
           s.max_stride);
-  v.field(optional("rate", "Lines that the engine asks for in a cycle; no bound where absent."), s.rate);
+  v.field(optional("line_interval",
+                   "From the request for one line to the next one, of the copy engine of a core; every row of a box "
+                   "begins a line. No bound where absent."),
+          s.line_interval);
 }
 
 template <class V>

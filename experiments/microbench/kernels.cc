@@ -406,6 +406,9 @@ const std::vector<CurveMaker>& makers() {
       {{"wgmma_f16", "a core's matrix instruction on the scratchpad, over its columns", "columns", "cycles"},
        wgmma_points,
        wgmma_rate},
+      {{"wgmma_wait_f16", "the same, with a warp group that waits for each, over its columns", "columns", "cycles"},
+       wgmma_points,
+       wgmma_wait},
   };
   return kMakers;
 }

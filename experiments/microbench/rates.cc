@@ -73,8 +73,11 @@ lower::Module fragments(const arch::ComputeSpec& unit, std::int64_t warps, std::
   return std::move(k).take();
 }
 
-lower::Module tiles(const arch::ComputeSpec& unit, std::int64_t columns, std::int64_t groups, std::int64_t steps,
-                    const arch::ArchSpec& chip) {
+// Whether a warp group waits for its products once, or for each.
+enum class Waits : std::uint8_t { kOnce, kEach };
+
+lower::Module tiles(const arch::ComputeSpec& unit, std::int64_t columns, std::int64_t groups, Waits waits,
+                    std::int64_t steps, const arch::ArchSpec& chip) {
   const lower::MatrixInstruction of = lower::matrix_instruction(unit, unit.threads.value_or(chip.core.warp));
   // Core matrices of eight rows of 16 bytes follow each other along k, then along m or n.
   constexpr std::int64_t kCoreRows = 8, kCoreBytes = 16;
@@ -89,9 +92,13 @@ lower::Module tiles(const arch::ComputeSpec& unit, std::int64_t columns, std::in
   const int sums = k.registers("sums", of.shape.m * columns / of.lanes, of.sums);
   const int step = k.indices().loop("step", steps);
   const lower::Wgmma product{0, columns, {sums, {}}, {{a, {}}, along, deep, false}, {{b, {}}, along, deep, false}};
-  k.add({lower::WgmmaFence{sums}, {}});
-  k.add(lower::loop_over(step, {{product, {}}}, kUnroll));
-  k.add({lower::WgmmaCommitWait{sums}, {}});
+  const lower::Statement begin{lower::WgmmaFence{sums}, {}}, end{lower::WgmmaCommitWait{sums}, {}};
+  if (waits == Waits::kOnce) k.add(begin);
+  k.add(lower::loop_over(step,
+                         waits == Waits::kOnce ? std::vector<lower::Statement>{{product, {}}}
+                                               : std::vector<lower::Statement>{begin, {product, {}}, end},
+                         kUnroll));
+  if (waits == Waits::kOnce) k.add(end);
   k.add(store_never(k, {sink, {}}, {sums, {}}));
   return std::move(k).take();
 }
@@ -141,8 +148,11 @@ std::vector<double> wgmma_points(const arch::ArchSpec& chip) {
   return unit == nullptr ? std::vector<double>{} : doubled(unit->n, unit->max_n.value_or(unit->n));
 }
 
-std::optional<Microbenchmark> wgmma_rate(double x, const arch::ArchSpec& chip, base::Diagnostics& diags) {
-  constexpr std::int64_t kGroups = 2;
+namespace {
+
+// The time of one instruction of `groups` warp groups.
+std::optional<Microbenchmark> wgmma(double x, std::int64_t groups, Waits waits, const arch::ArchSpec& chip,
+                                    base::Diagnostics& diags) {
   const arch::ComputeSpec* unit = f16_unit(chip, true);
   if (unit == nullptr) return refused("the chip has no f16 matrix instruction on its scratchpad", diags);
   const std::int64_t most = unit->max_n.value_or(unit->n);
@@ -150,8 +160,19 @@ std::optional<Microbenchmark> wgmma_rate(double x, const arch::ArchSpec& chip, b
   if (!columns)
     return refused(fmt::format("the instruction takes {} to {} columns, in steps of {}", unit->n, most, unit->n),
                    diags);
-  return Microbenchmark{tiles(*unit, *columns, kGroups, kSteps, chip),
-                        tiles(*unit, *columns, kGroups, 2 * kSteps, chip), static_cast<double>(kSteps * kGroups)};
+  return Microbenchmark{tiles(*unit, *columns, groups, waits, kSteps, chip),
+                        tiles(*unit, *columns, groups, waits, 2 * kSteps, chip),
+                        static_cast<double>(kSteps * groups)};
+}
+
+}  // namespace
+
+std::optional<Microbenchmark> wgmma_rate(double x, const arch::ArchSpec& chip, base::Diagnostics& diags) {
+  return wgmma(x, 2, Waits::kOnce, chip, diags);
+}
+
+std::optional<Microbenchmark> wgmma_wait(double x, const arch::ArchSpec& chip, base::Diagnostics& diags) {
+  return wgmma(x, 1, Waits::kEach, chip, diags);
 }
 
 }  // namespace tilescope::experiments

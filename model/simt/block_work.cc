@@ -110,6 +110,7 @@ class Worker {
     work_.load.issue_cycles += issue_cycles(input.requests * input.instructions_a_request);
     add_integer(work_.load, input.beside);
     add_arrivals(work_.load, i);
+    work_.load.tma_cycles += input.lines * m_.tma_line_cycles.value_or(0);
     work_.load.core_cache_cycles += input.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
     if (!input.asynchronous) add_memory(work_.load, input.access, input.scratchpad.write.accesses);
     work_.compute.issue_cycles += issue_cycles(input.scratchpad.read.instructions / warps_);
@@ -160,9 +161,14 @@ class Worker {
     const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
     const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
     const double chain = std::max(arithmetic_.latency_cycles, busy * c_.depth);
-    work_.compute_latency_cycles =
-        points_ / c_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
-        (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
+    // Products of warp groups follow each other without waiting, and all warp groups of the block wait for the last
+    // one. Its latency is of the fewest columns, whose multiply-adds are among those that keep the unit busy.
+    const double products =
+        c_.first_product > 0
+            ? points_ * busy + std::max(0.0, arithmetic_.latency_cycles - c_.first_product / arithmetic_.per_cycle)
+            : points_ / c_.depth * chain;
+    work_.compute_latency_cycles = products * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
+                                   (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
   }
 
   // Sums are multiplied by factors that are read in every step, after the maximum is there; the maximum's own threads
@@ -263,7 +269,7 @@ double CoreBusy::arithmetic_cycles(const Machine& m) const {
 
 Phase::Phase(const CoreBusy& busy, const Machine& m)
     : even_{std::max(busy.issue_cycles, busy.arithmetic_cycles(m)), busy.scratchpad_cycles, busy.core_cache_cycles,
-            busy.link_cycles} {
+            std::max(busy.link_cycles, busy.tma_cycles)} {
   if (m.core_cache_shared) even_[1] += std::exchange(even_[2], 0);
   for (std::size_t p = 0; p < m.pipes; ++p)
     if (m.accesses[p]) others_ = std::max(others_, busy.pipe_cycles[p]);
@@ -275,14 +281,16 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
                {},
                a.scratchpad_cycles + b.scratchpad_cycles,
                a.core_cache_cycles + b.core_cache_cycles,
-               a.link_cycles + b.link_cycles};
+               a.link_cycles + b.link_cycles,
+               a.tma_cycles + b.tma_cycles};
   for (std::size_t p = 0; p < sum.pipe_cycles.size(); ++p) sum.pipe_cycles[p] = a.pipe_cycles[p] + b.pipe_cycles[p];
   return sum;
 }
 
 CoreBusy operator*(double times, const CoreBusy& b) {
-  CoreBusy all{
-      times * b.issue_cycles, {}, times * b.scratchpad_cycles, times * b.core_cache_cycles, times * b.link_cycles};
+  CoreBusy all{times * b.issue_cycles,      {},
+               times * b.scratchpad_cycles, times * b.core_cache_cycles,
+               times * b.link_cycles,       times * b.tma_cycles};
   for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
   return all;
 }

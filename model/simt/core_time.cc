@@ -84,6 +84,7 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
       steps_(static_cast<double>(c.steps)),
       compute_latency_cycles_(work.compute_latency_cycles),
       sharing_latency_cycles_(work.sharing_latency_cycles) {
+  streams_ = c.streams && c.stages_held > 1;
   // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
   // behind all others.
   const auto warps = static_cast<double>(c.warps);
@@ -134,6 +135,7 @@ TILESCOPE_VECTORS
 void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& networks, Steps& out) const {
   // By value, so that the compiler knows that no lane changes them.
   const Phase load = load_, compute = compute_, step = step_, store = store_;
+  const bool streams = streams_;
   const double stages = stages_, steps = steps_, apart = apart_, launch = block_launch_cycles_,
                staged_wait = staged_wait_cycles_, direct_wait = direct_wait_cycles_, first_wait = first_wait_cycles_,
                compute_latency = compute_latency_cycles_, sharing_latency = sharing_latency_cycles_;
@@ -146,7 +148,7 @@ void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& network
     const double alone = copy + use;
     // From the first step on a step ends when the one before is used and its copy is there, which began as many steps
     // before as there are copies under way besides the step in use.
-    const double piped = std::max(std::max(alone / stages, use), copy / (stages - 1));
+    const double piped = std::max(std::max(alone / stages, use), streams ? 0 : copy / (stages - 1));
     const double next = stages == 1 ? alone : piped;
     const double any = (asked.launched.of[l] * launch + alone + (steps - 1) * next + sharing_latency) / steps;
     const double of = asked.step.of[l];
@@ -162,9 +164,19 @@ void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& network
     for (std::size_t r = 0; r < kCoreStations; ++r) networks.demand[r].of[l] = stations[r] / apart;
     out.core.of[l] = core;
     // The block ends with its last warp, which began behind all others.
-    out.alone.of[l] = apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps;
+    out.alone.of[l] = streams ? cycles : apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps;
     out.use.of[l] = use;
     out.store.of[l] = store.longest(uneven);
+  }
+  if (streams) {
+    // Nothing queues: what each resource takes for the steps in flight bounds a round.
+    networks.waiting = {};
+    for (std::size_t r = 0; r < kMaxResources; ++r) networks.demand[r] = {};
+    for (std::size_t d = 0; d < everything_.size(); ++d)
+      for (std::size_t l = 0; l < kLanes; ++l)
+        out.core.of[l] =
+            std::max(out.core.of[l], (asked.last.of[l] != 0 ? reads_[d] : everything_[d]) * asked.share.of[l]);
+    return;
   }
   static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
   std::size_t r = kCoreStations;
@@ -253,7 +265,11 @@ void CoreTime::add_cycles(const Rounds& rounds, std::span<const Wave> waves, con
     };
     const std::size_t lane = turn.first ? *turn.first : *turn.step;
     const Steps& s = questions.steps[lane / kLanes];
-    const double after = turn.last ? stores_after(wave, s.store.of[lane % kLanes]) : 0;
+    // A block that has its core to itself overlaps its stores with nothing.
+    const bool alone = streams_ && wave.blocks == 1;
+    const double after = turn.last ? stores_after(wave, s.store.of[lane % kLanes])
+                         : alone   ? s.store.of[lane % kLanes]
+                                   : 0;
     const double first = turn.first ? round(*turn.first, 1) : 0;
     const double step =
         turn.step ? std::max(round(*turn.step, static_cast<int>(stages_)) / stages_, s.use.of[lane % kLanes]) : 0;

@@ -84,6 +84,7 @@ class BlockCounter {
     out_.threads = p_.threads();
     out_.warps = base::ceil_div(out_.threads, g_.warp);
     out_.launched_threads = p_.threads_with_producers(g_.warp);
+    out_.streams = out_.launched_threads > out_.threads;
     out_.points = p_.iterations_per_step();
     out_.results =
         static_cast<double>(tile::data_tile_elements(space_.output, p_.thread)) / static_cast<double>(p_.lanes());
@@ -91,6 +92,7 @@ class BlockCounter {
         of_micro_kernel(p_, [&](const auto& entry) { return instruction_work(entry, p_); });
     out_.per_instruction = instruction.iterations;
     out_.depth = instruction.depth;
+    out_.first_product = instruction.first;
     out_.register_tiles = p_.reduction_tiles_per_step();
     out_.tiles_ahead = tiles_ahead(p_, g_);
     out_.loop_instructions = instructions_of_loops(p_);
@@ -129,6 +131,7 @@ class BlockCounter {
     c.requests = copy.requests;
     c.instructions_a_request = copy.instructions;
     c.asynchronous = copy.asynchronous;
+    c.lines = copy.lines;
     c.beside = instructions_beside_copies(p_, i, copy.requests, static_cast<double>(out_.all_steps()), g_);
     // Asynchronous copies write their data where they belong, and pass the port once (NVIDIA, tuning guide for Ampere:
     // such copies need not go through L1 either).

@@ -56,6 +56,7 @@ struct InputCounts {
   CachedCost scratchpad;                            // of a copied input; of a kept one only the reads
   double requests = 0, instructions_a_request = 1;  // copies of one warp, and the instructions of each
   bool asynchronous = false;
+  double lines = 0;   // that the TMA engine requests for the block
   double reads = 0;   // of one warp, from memory or of a kept tile
   double beside = 0;  // instructions for addresses and guards, of one warp
   MemoryAccess access;
@@ -90,14 +91,16 @@ struct Counts {
   bool first = true, stays = false;
   std::optional<std::size_t> stepped;
 
-  std::int64_t threads = 1, warps = 1;         // that compute
-  std::int64_t launched_threads = 1;           // including a producer warp
-  double points = 1, results = 1;              // iterations of a step for each result; results of a thread
-  double per_instruction = 1, depth = 1;       // iterations of one instruction; those of them along the reduction
+  std::int64_t threads = 1, warps = 1;    // that compute
+  std::int64_t launched_threads = 1;      // including a producer warp
+  double points = 1, results = 1;         // iterations of a step for each result; results of a thread
+  double per_instruction = 1, depth = 1;  // iterations of one instruction; those of them along the reduction
+  double first_product = 0;  // iterations of the smallest matrix instruction whose results are waited for once a step
   double register_tiles = 1, tiles_ahead = 1;  // of a step; those whose loads are in flight together
   double loop_instructions = 0;
   double parts = 1;  // of a split reduction
   bool copies = false, reads_kept = false;
+  bool streams = false;  // a producer warp fills a ring of stages by TMA, consumers wait for their products once a step
   std::span<const InputCounts> inputs;
   ResultCounts output;
   std::span<const Flow> flows;    // inputs in order, then the output

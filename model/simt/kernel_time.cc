@@ -188,7 +188,8 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
   first_.busy_us[r.issue] = alone.issue_cycles * us_per_cycle;
   first_.busy_us[r.arithmetic] = alone.arithmetic_cycles(m) * us_per_cycle;
   first_.busy_us[r.scratchpad] = alone.scratchpad_cycles * us_per_cycle;
-  first_.busy_us[r.core_cache] = std::max(alone.core_cache_cycles, alone.link_cycles) * us_per_cycle;
+  first_.busy_us[r.core_cache] =
+      std::max({alone.core_cache_cycles, alone.link_cycles, alone.tma_cycles}) * us_per_cycle;
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     first_.busy_us[r.device_caches[c]] =
         sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); });

@@ -153,6 +153,7 @@ struct CoreRates {
   std::optional<double> core_cache_tags;             // tags looked up in a cycle
   double core_cache_ratio = 1;                 // of passes through its banks; core_cache_bytes_per_cycle includes it
   std::optional<double> link_bytes_per_cycle;  // of the core's own link to the device
+  std::optional<double> tma_line_cycles;       // of the core's TMA engine, for each line that it requests
 
   PipeUse special;                     // exp, sqrt, divisions; as other arithmetic where the chip has no unit for them
   std::vector<Arithmetic> arithmetic;  // one for each entry of `compute`, in order

@@ -146,7 +146,7 @@ void Core::count_box(const Box& b, const WarpOp& op) {
 
 void Core::ask_for_lines(Cycle from, Cycle until) {
   tma_free_ = from;
-  for (std::int64_t asked = 0; !queued_boxes_.empty() && tma_free_ < until;) {
+  while (!queued_boxes_.empty() && tma_free_ < until) {
     const int number = queued_boxes_.front();
     Box& b = boxes_[static_cast<std::size_t>(number)];
     const BoxLine& l = b.lines[b.asked++];
@@ -158,11 +158,7 @@ void Core::ask_for_lines(Cycle from, Cycle until) {
     if (sampled_) sample_box_line(b, b.asked - 1);
     const bool last = b.asked == b.lines.size();
     if (last) queued_boxes_.pop_front();
-    const bool full = ++asked == machine_.box_lines;
-    if (full || queued_boxes_.empty()) {
-      if (machine_.box_lines > 0) ++tma_free_;  // a cycle is left when it is full, or nothing more is asked for
-      asked = 0;
-    }
+    tma_free_ += machine_.line_interval;
     if (last && stores) {
       push(warps_[static_cast<std::size_t>(b.stores_for)], tma_free_);
       free_boxes_.push_back(number);

@@ -22,6 +22,7 @@ std::vector<double> mma_points(const arch::ArchSpec& chip);
 
 // Two groups of warps on every core that run the chip's f16 instruction on the scratchpad, `columns` wide.
 std::optional<Microbenchmark> wgmma_rate(double columns, const arch::ArchSpec& chip, base::Diagnostics& diags);
+std::optional<Microbenchmark> wgmma_wait(double columns, const arch::ArchSpec& chip, base::Diagnostics& diags);
 std::vector<double> wgmma_points(const arch::ArchSpec& chip);
 
 }  // namespace tilescope::experiments

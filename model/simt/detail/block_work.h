@@ -25,6 +25,7 @@ struct CoreBusy {
   double scratchpad_cycles = 0;  // its port, and the lanes of what waits there
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
   double link_cycles = 0;        // what arrives
+  double tma_cycles = 0;         // the engine that requests it
 
   // Lanes of an instruction hold its pipes.
   void execute(const PipeUse& use, double lanes);

@@ -88,6 +88,9 @@ class CoreTime {
 
   Phase load_, compute_, step_, store_;  // `step_`: load and compute
   double stages_, steps_;
+  // A producer warp fills a ring of stages: what it asks for flows through link, caches and scratchpad at the pace of
+  // the slowest, and each step takes as long as the one before, so that a full ring never leaves that one idle.
+  bool streams_ = false;
   double apart_ = 1;  // warps of a block that meet at no barrier: each goes its own way, as a customer of its own
   double block_launch_cycles_ = 0;
   double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step

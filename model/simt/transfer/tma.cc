@@ -12,7 +12,9 @@ using tile::StageProgram;
 CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const auto cached = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
-  return {cached / static_cast<double>(tile::box_elements(p, operand)) / warps};
+  // Every row of a box is a line.
+  return {.requests = cached / static_cast<double>(tile::box_elements(p, operand)) / warps,
+          .lines = cached / static_cast<double>(p.operands[operand].box)};
 }
 
 // What arrives of a box fills the banks as a warp's neighbouring words would.

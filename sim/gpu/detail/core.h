@@ -9,8 +9,8 @@
 //
 // An access waits while as many lines are under way as the core can have, even if it would hit.
 //
-// The core's TMA engine copies boxes one after the other and requests as many lines a cycle as the chip's
-// `core.tma.rate` says, an assumption: no maker states it. Its lines bypass the core's cache and its limit of lines
+// The core's TMA engine copies boxes one after the other and requests one line
+// every `core.tma.line_interval`. Its lines bypass the core's cache and its limit of lines
 // under way; as they arrive they fill the scratchpad in whole passes.
 //
 // Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,

@@ -51,7 +51,7 @@ struct Machine {
   Banks banks;
   Cycle scratchpad_latency{};
   std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any
-  std::int64_t box_lines = 0;           // that a core's engine asks for in a cycle; 0: no bound
+  Cycle line_interval{};                // between lines that a core's TMA engine requests
   Cycle block_launch{}, warp_launch{};  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;

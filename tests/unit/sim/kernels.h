@@ -144,7 +144,7 @@ inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::
 // The engine that an H100 brings boxes with.
 inline constexpr const char* kTma =
     "{row: 128 B, min_row: 32 B, granule: 16 B, alignment: 1024 B, mbarrier: 8 B, max_extent: 256, max_dims: 5, "
-    "rate: 1}";
+    "line_interval: 1 cycles}";
 
 // A v100 with TMA, which no real one has.
 inline const arch::ArchSpec& copying_v100() {

@@ -78,6 +78,7 @@ CorePlaces cached_places(const tile::Wgmma&, const tile::StageProgram& p, std::s
 // Iterations of one thread that one instruction computes, and how many of them it adds up along the reduction.
 struct InstructionWork {
   double iterations = 1, depth = 1;
+  double first = 0;  // iterations of the fewest columns, of an instruction that warps wait for once a step
 };
 InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);

@@ -20,6 +20,7 @@ struct CopyWork {
   double requests = 0;       // of one computing warp, each with an address of its own
   double instructions = 1;   // of one request: a load, and a store where it passes through registers
   bool asynchronous = true;  // what arrives is written where it belongs, and passes the port once
+  double lines = 0;          // of the whole block, that the TMA engine requests
 };
 CopyWork copy_work(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 CopyWork copy_work(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
