@@ -242,7 +242,8 @@ void expect_close(const lower::Module& m, const arch::ArchSpec& chip, double lea
 }
 
 TEST(BoxesSampled, LeaveOutSteps) {
-  for (const std::int64_t stages : {3, 4}) expect_close(in_boxes(kByK, {768, 768, 16384}, stages), eighth(), 0.3);
+  // A busy engine makes skipped steps differ from the sampled ones by up to 5 % (docs/simulator.md).
+  for (const std::int64_t stages : {3, 4}) expect_close(in_boxes(kByK, {768, 768, 16384}, stages), eighth(), 0.3, 0.05);
 }
 TEST(BoxesSampled, LeaveOutStepsOfBlocksThatFollow) {
   expect_close(in_boxes(kByN, {2048, 1536, 4096}, 4), eighth(), 0.3, 0.045);
