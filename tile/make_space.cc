@@ -40,6 +40,33 @@ bool same_pattern(const Read& a, const Read& b) {
   return true;
 }
 
+// Reads of one pattern share a data tile where neighbouring offsets differ by no more than this in any dimension, as
+// those of a stencil do. The tile of reads farther apart would consist of what lies between them.
+constexpr std::int64_t kMaxGap = 8;
+
+bool are_near(const Read& a, const Read& b) {
+  for (std::size_t d = 0; d < a.at.size(); ++d)
+    if (std::abs(a.at[d].offset - b.at[d].offset) > kMaxGap) return false;
+  return true;
+}
+
+// The reads after `first` that share its data tile, and itself, in order.
+std::vector<int> reads_with(const Stage& stage, std::size_t first) {
+  std::vector<bool> in(stage.reads.size(), false);
+  in[first] = true;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (std::size_t r = 0; r < in.size(); ++r)
+      for (std::size_t q = 0; q < in.size() && !in[r]; ++q)
+        if (in[q] && same_pattern(stage.reads[q], stage.reads[r]) && are_near(stage.reads[q], stage.reads[r]))
+          in[r] = grew = true;
+  }
+  std::vector<int> out;
+  for (std::size_t r = 0; r < in.size(); ++r)
+    if (in[r]) out.push_back(static_cast<int>(r));
+  return out;
+}
+
 // Elements of the tensor that one step of a stage's axis moves a read by.
 std::int64_t stride_of(const Read& read, const std::vector<std::int64_t>& strides, int axis) {
   std::int64_t sum = 0;
@@ -300,13 +327,8 @@ std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const A
   }
   const OperandMaker maker(one_stage, s->axes);
   for (std::size_t r = 0; r < stage.reads.size(); ++r) {
-    const auto earlier = [&](std::size_t q) { return same_pattern(stage.reads[q], stage.reads[r]); };
-    bool seen = false;
-    for (std::size_t q = 0; q < r && !seen; ++q) seen = earlier(q);
-    if (seen) continue;
-    std::vector<int> reads;
-    for (std::size_t q = r; q < stage.reads.size(); ++q)
-      if (earlier(q)) reads.push_back(static_cast<int>(q));
+    std::vector<int> reads = reads_with(stage, r);
+    if (reads.front() != static_cast<int>(r)) continue;
     s->inputs.push_back(maker.make(stage.reads[r], std::move(reads)));
     name_apart(s->inputs);
   }

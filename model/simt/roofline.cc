@@ -7,6 +7,7 @@
 #include "model/simt/detail/core_time.h"
 #include "model/simt/detail/flows.h"
 #include "tile/microkernel/rules.h"
+#include "tile/overlap.h"
 
 namespace tilescope::model {
 namespace {
@@ -44,7 +45,14 @@ double cycles_per_iteration(const tile::TileSpace& space, const Arithmetic& arit
 Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel, const Machine& m)
     : launch_us_(m.launch_us) {
   DeviceTraffic t;
-  for (std::size_t i = 0; i < space.inputs.size(); ++i) t.dram.read += touched_bytes(space, i, m);
+  tile::Extents all;
+  for (const tile::TileAxis& a : space.axes) all.push_back(a.extent);
+  for (std::size_t i = 0; i < space.inputs.size(); ++i) {
+    double left = 1;  // of what the operands before it of the same tensor do not touch
+    for (std::size_t e = 0; e < i; ++e)
+      left = std::min(left, 1 - tile::share_in(space.inputs[i], space.inputs[e], all));
+    t.dram.read += left * touched_bytes(space, i, m);
+  }
   t.dram.written = touched_bytes(space, space.inputs.size(), m);
   t.distinct = t.dram;
   // Where a file has reads and writes together far faster than each alone, more bytes may take less time.

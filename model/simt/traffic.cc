@@ -8,6 +8,7 @@
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/flows.h"
 #include "model/simt/detail/memory_bounds.h"
+#include "tile/overlap.h"
 
 namespace tilescope::model {
 namespace {
@@ -112,6 +113,27 @@ OperandTraffic traffic_of_operand(const Counts& c, const Machine& m, std::size_t
   return t;
 }
 
+// What an operand shares with the operands before it of the same tensor: of all that the stage touches, of a wave, of a
+// block.
+struct Shared {
+  double all = 0, wave = 0, block = 0;
+};
+
+Shared shared_with_earlier(const Counts& c, std::size_t i, const Extents& wave) {
+  const std::vector<tile::Operand>& inputs = c.program->space->inputs;
+  Shared out;
+  if (i >= inputs.size()) return out;
+  Extents block;
+  for (std::size_t a = 0; a < c.all.size(); ++a) block.push_back(std::min(c.all[a], c.program->block[a]));
+  for (std::size_t e = 0; e < i; ++e) {
+    if (inputs[e].tensor != inputs[i].tensor || !c.flows[e].moves) continue;
+    out.all = std::max(out.all, tile::share_in(inputs[i], inputs[e], c.all));
+    out.wave = std::max(out.wave, tile::share_in(inputs[i], inputs[e], wave));
+    out.block = std::max(out.block, tile::share_in(inputs[i], inputs[e], block));
+  }
+  return out;
+}
+
 // Bytes that DRAM reads because a stage's stores, which move `bytes` in all, are of parts: what blocks of so many waves
 // write, of which the last cache keeps a share until the next one.
 double read_for_stores(const Counts& c, const Machine& m, const Extents& wave, double bytes, double waves,
@@ -142,10 +164,20 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
   double misses = 0;
   if (m.bounds.cluster_bytes_per_us) t.cluster_share = share_of_first_cluster(blocks, resident, m);
   t.operand.resize(inputs + 1);
+  base::FixedVector<Shared, tile::kMaxOperands> shares(inputs + 1, Shared{});
+  double all_bytes = 0;  // distinct
   for (std::size_t i = 0; i <= inputs; ++i) {
     if (!c.flows[i].moves) continue;
-    t.operand[i] = traffic_of_operand(c, m, i, wave, evicted, on_a_core);
-    touched += t.operand[i].wave_bytes;
+    OperandTraffic& o = t.operand[i] = traffic_of_operand(c, m, i, wave, evicted, on_a_core);
+    const Shared shared = shares[i] = shared_with_earlier(c, i, wave);
+    all_bytes += (1 - shared.all) * o.total_bytes;
+    // A block finds in the core's cache what it has just read as another operand.
+    if (shared.block > 0 && c.flows[i].through_core_cache && c.inputs[i].comes == InputCounts::Comes::kDirect) {
+      const double left = 1 - shared.block * (1 - evicted);
+      o.block_bytes *= left, o.cache_bytes *= left, o.missed_ratio *= left;
+    }
+    o.wave_bytes *= 1 - shared.wave;
+    touched += o.wave_bytes;
   }
   // What fits a cache, or one before it, need not come through it again.
   std::array<double, arch::kMaxDeviceCaches> kept{};
@@ -160,6 +192,11 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     const bool output = i == inputs;
     const double parts = output ? c.parts : 1;  // partial sums of the output
     o.total_bytes *= parts;
+    const double distinct = (1 - shares[i].all) * o.total_bytes;
+    // What an earlier operand touches too comes again, unless that does so in the same wave or the last cache holds
+    // all.
+    const double held = all_bytes > capacity ? capacity / all_bytes : 1;
+    o.total_bytes *= 1 - std::max(shares[i].wave, held * shares[i].all);
     const double every_wave = std::max(o.total_bytes, waves * o.wave_bytes);
     // Bytes behind so many of the caches.
     const auto behind = [&](std::size_t caches) {
@@ -181,7 +218,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
                                           m.device_caches.empty() ? 0 : kept[m.device_caches.size() - 1]);
       (m.partial_write == arch::PartialWrite::kFetched ? t.fetched_for_stores : t.merged_for_stores) += read;
     }
-    add(t.distinct, o.total_bytes);
+    add(t.distinct, distinct);
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
     if (m.dram_rows.activates_per_us)

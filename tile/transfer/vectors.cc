@@ -38,11 +38,13 @@ std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int
   const std::int64_t row = shape.empty() ? 1 : shape.back();
   // A tile's rows start where a multiple of the tile does, or where a whole row of the tensor does.
   const std::int64_t pitch = operand.dims.empty() ? 1 : operand.dims[operand.dims.size() - 1].extent;
-  // Reads with offsets (a filter's taps) start anywhere.
-  const bool shifted = !operand.dims.empty() && (operand.dims.back().low != 0 || operand.dims.back().terms.size() > 1);
+  // A filter's taps start anywhere, other reads at their offset.
+  const bool taps = !operand.dims.empty() && operand.dims.back().terms.size() > 1;
+  const std::int64_t low = operand.dims.empty() ? 0 : operand.dims.back().low;
   std::int64_t v = 1;
-  while (!shifted && v * 2 * operand.element.n <= max_vector.n && row % (v * 2) == 0 && pitch % (v * 2) == 0 &&
-         padding % (v * 2) == 0 && runs.length % (v * 2) == 0 && starts_align(operand, tile, v * 2))
+  while (!taps && v * 2 * operand.element.n <= max_vector.n && low % (v * 2) == 0 && row % (v * 2) == 0 &&
+         pitch % (v * 2) == 0 && padding % (v * 2) == 0 && runs.length % (v * 2) == 0 &&
+         starts_align(operand, tile, v * 2))
     v *= 2;
   return v;
 }
