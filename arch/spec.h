@@ -55,14 +55,14 @@ enum class PartialWrite : std::uint8_t { kMasked, kFetched };
 // The engine of a core that copies boxes of tensors to its scratchpad at the request of one thread (NVIDIA's TMA), and
 // the limits of a box.
 struct TmaSpec {
-  Bytes row;                         // longest row of a box, swizzled so that columns fall in different banks
-  std::optional<Bytes> min_row;      // shortest row of a box; one granule where absent
-  Bytes granule;                     // alignment of a tensor's rows, and size of the pieces of a row that stay together
-  Bytes alignment;                   // alignment of tiles in the scratchpad
-  Bytes mbarrier;                    // size of one mbarrier, which signals that a slot is full, or empty
-  std::int64_t max_extent = 0;       // most elements of a box along one dimension
-  std::int64_t max_dims = 0;         // most dimensions of a tensor
-  std::optional<Bytes> max_stride;   // largest distance of neighbours along a dimension; no bound where absent
+  Bytes row;                        // longest row of a box, swizzled so that columns fall in different banks
+  std::optional<Bytes> min_row;     // shortest row of a box; one granule where absent
+  Bytes granule;                    // alignment of a tensor's rows, and size of the pieces of a row that stay together
+  Bytes alignment;                  // alignment of tiles in the scratchpad
+  Bytes mbarrier;                   // size of one mbarrier, which signals that a slot is full, or empty
+  std::int64_t max_extent = 0;      // most elements of a box along one dimension
+  std::int64_t max_dims = 0;        // most dimensions of a tensor
+  std::optional<Bytes> max_stride;  // largest distance of neighbours along a dimension; no bound where absent
   std::optional<Cycles> line_interval;  // from one line's request to the next one's, rows of boxes begin lines of their
                                         // own; no bound where absent
 

@@ -161,8 +161,7 @@ std::optional<Microbenchmark> wgmma(double x, std::int64_t groups, Waits waits, 
     return refused(fmt::format("the instruction takes {} to {} columns, in steps of {}", unit->n, most, unit->n),
                    diags);
   return Microbenchmark{tiles(*unit, *columns, groups, waits, kSteps, chip),
-                        tiles(*unit, *columns, groups, waits, 2 * kSteps, chip),
-                        static_cast<double>(kSteps * groups)};
+                        tiles(*unit, *columns, groups, waits, 2 * kSteps, chip), static_cast<double>(kSteps * groups)};
 }
 
 }  // namespace

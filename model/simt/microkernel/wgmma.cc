@@ -35,8 +35,7 @@ CorePlaces cached_places(const tile::Wgmma& /*kernel*/, const StageProgram& p, s
 InstructionWork instruction_work(const tile::Wgmma& kernel, const StageProgram& p) {
   const tile::MatrixUnit& u = kernel.unit;
   const auto iterations = static_cast<double>(u.m * u.n * tile::fragments_together(p) * u.k);
-  return {iterations / static_cast<double>(u.lanes), static_cast<double>(u.k),
-          static_cast<double>(u.m * u.n * u.k)};
+  return {iterations / static_cast<double>(u.lanes), static_cast<double>(u.k), static_cast<double>(u.m * u.n * u.k)};
 }
 
 std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StageProgram& /*p*/, const Machine& m) {
