@@ -97,6 +97,7 @@ inline std::vector<std::string_view> names_of<Dtype>() {
 // Keys that were renamed.
 inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
                                                     {"core.", "turn", "issue_interval"},
+                                                    {"core.tma.", "rate", "line_interval"},
                                                     {"core.", "lsu", "core.pipes"},
                                                     {"core.", "integer", "core.pipes"},
                                                     {"compute.", ".lanes", "threads"},

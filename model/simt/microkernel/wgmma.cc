@@ -23,8 +23,8 @@ CachedRead cached_read(const tile::Wgmma& kernel, const StageProgram& p, std::si
   out.by_instruction = true;
   out.access = AccessPattern(tile::kCoreRowBytes, tile::kCoreRows);
   out.access.add(tile::kCoreRows, tile::kCoreRowBytes);
-  out.accesses =
-      instructions * static_cast<double>(along / tile::kCoreRows * deep) / static_cast<double>(u.lanes / warp);
+  const std::int64_t matrices = along / tile::kCoreRows * deep, warps = u.lanes / warp;
+  out.accesses = instructions * static_cast<double>(matrices) / static_cast<double>(warps);
   return out;
 }
 
