@@ -158,7 +158,8 @@ lower::Module one_buffer(std::int64_t words, std::int64_t laps, const arch::Arch
 }
 
 std::optional<Microbenchmark> same_buffer(double footprint_kb, const arch::ArchSpec& chip, base::Diagnostics& diags) {
-  constexpr std::int64_t kMinBytes = 256 * kWordBytes, kEnough = 512 * 1024;  // bytes of a core, and to be steady
+  constexpr std::int64_t kMinBytes = 256 * kWordBytes,
+                         kEnough = std::int64_t{512} * 1024;  // bytes of a core, and to be steady
   const std::int64_t bytes = std::llround(footprint_kb * 1024) / kMinBytes * kMinBytes;
   if (bytes < kMinBytes) {
     diags.error({}, fmt::format("a buffer needs {} B", kMinBytes));
@@ -323,7 +324,8 @@ std::vector<double> footprints(double from_kb, double times_device_cache, const 
 std::vector<double> residencies(const arch::ArchSpec& chip) {
   std::vector<double> out;
   for (const std::int64_t sixteenths : {1, 2, 4, 6, 8, 12, 16})
-    out.push_back(static_cast<double>(chip.core.max_threads * sixteenths / 16 * chip.core.count));
+    out.push_back(std::floor(static_cast<double>(chip.core.max_threads * sixteenths) / 16) *
+                  static_cast<double>(chip.core.count));
   return out;
 }
 
