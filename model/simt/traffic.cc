@@ -66,7 +66,8 @@ double evicted_share(const Counts& c, const Machine& m, std::int64_t per_core) {
 double share_of_first_cluster(std::int64_t blocks, std::int64_t resident, const Machine& m) {
   if (blocks > resident) return 0;
   const std::int64_t own = std::min(m.cores, m.bounds.cluster_cores);
-  return static_cast<double>(blocks / m.cores * own + std::min(own, blocks % m.cores)) / static_cast<double>(blocks);
+  const std::int64_t of_cluster = blocks / m.cores * own + std::min(own, blocks % m.cores);
+  return static_cast<double>(of_cluster) / static_cast<double>(blocks);
 }
 
 // Bytes of a copied operand's sectors in one step. What a step leaves in the core's cache the next step of the same
