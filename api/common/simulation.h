@@ -57,7 +57,7 @@ struct ScaledSimulation {
 
 template <class V>
 void describe(V& v, base::Is<ScaledSimulation> auto& s) {
-  v.field({"scale", "", "One part of so many equal ones was simulated."}, s.scale);
+  v.field({"scale", "", "The simulated part of the chip is one of this number of equal parts."}, s.scale);
   v.field({"mode", "", "Which simulation the time is of: scaled, or sampled where the part was refused."}, s.mode);
   v.part(s.times);
   v.field({"refused", "", "Why the part does not stand for the chip."}, s.refused);

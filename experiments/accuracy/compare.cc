@@ -18,6 +18,7 @@
 #include "api/simulate/simulate.h"
 #include "api/simulate/simulated_programs.h"
 #include "api/workload.h"
+#include "base/option.h"
 #include "experiments/accuracy/published.h"
 #include "experiments/measure/rows.h"
 #include "model/common/estimate.h"
@@ -253,9 +254,10 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
     else if (source.workload.dtype.value_or(base::Dtype::kF32) == base::Dtype::kF32)  // which published times are of
       known.published = load_published(a.name, suite, diags);
     if (!known.published && !known.measured && !options.simulate && diags.ok())
-      diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, give "
-                                  "--rows, or compare a --batch with measured_us",
-                                  suite, a.name));
+      diags.error({},
+                  fmt::format("no times of suite '{}' on {} are published with this project; {} it, give {}, or "
+                              "compare a {} with measured_us",
+                              suite, a.name, base::option("simulate"), base::option("rows"), base::option("batch")));
     const auto operators = api::expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
     api::note_instructions(*operators, a, diags);

@@ -50,7 +50,7 @@ Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel
   for (std::size_t i = 0; i < space.inputs.size(); ++i) {
     double left = 1;  // of what the operands before it of the same tensor do not touch
     for (std::size_t e = 0; e < i; ++e)
-      left = std::min(left, 1 - tile::share_in(space.inputs[i], space.inputs[e], all));
+      left = std::min(left, 1 - tile::share_in(space.inputs[i], space.inputs[e], all, m.dram_granule_bytes));
     t.dram.read += left * touched_bytes(space, i, m);
   }
   t.dram.written = touched_bytes(space, space.inputs.size(), m);

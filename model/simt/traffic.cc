@@ -128,9 +128,9 @@ Shared shared_with_earlier(const Counts& c, std::size_t i, const Extents& wave) 
   for (std::size_t a = 0; a < c.all.size(); ++a) block.push_back(std::min(c.all[a], c.program->block[a]));
   for (std::size_t e = 0; e < i; ++e) {
     if (inputs[e].tensor != inputs[i].tensor || !c.flows[e].moves) continue;
-    out.all = std::max(out.all, tile::share_in(inputs[i], inputs[e], c.all));
-    out.wave = std::max(out.wave, tile::share_in(inputs[i], inputs[e], wave));
-    out.block = std::max(out.block, tile::share_in(inputs[i], inputs[e], block));
+    out.all = std::max(out.all, tile::share_in(inputs[i], inputs[e], c.all, c.flows[i].granule));
+    out.wave = std::max(out.wave, tile::share_in(inputs[i], inputs[e], wave, c.flows[i].granule));
+    out.block = std::max(out.block, tile::share_in(inputs[i], inputs[e], block, c.flows[i].granule));
   }
   return out;
 }

@@ -29,6 +29,13 @@ Operator two_reads() {
       fmt::format("X[m,n+{}]", near), fmt::format("X[m,n+{}]", far), fmt::format("X[m,n+{}]", n),
       fmt::format("X[m+{},n]", rows), fmt::format("X[m+{},n+{}]", rows, near), fmt::format("X[m,{}-n]", n - 1),
       fmt::format("X[m,(n+{})%{}]", far % n, n), fmt::format("X[{}-m,n]", m - 1));
+  if (*rc::gen::inRange(0, 4) == 0) {  // strided rows or elements, farther apart than taps
+    const int stride = *rc::gen::element(2, 3, 5, 16), apart = *rc::gen::inRange(9, 9 + 4 * stride);
+    const bool rows_apart = *rc::gen::arbitrary<bool>();
+    return {rows_apart ? fmt::format("O[m,n] = X[{0}m,n] * X[{0}m+{1},n]", fmt::format("{}*", stride), apart)
+                       : fmt::format("O[m,n] = X[m,{0}n] * X[m,{0}n+{1}]", fmt::format("{}*", stride), apart),
+            fmt::format("m={},n={}", m, n), m * n};
+  }
   return {fmt::format("O[m,n] = X[m,n] * {}", second), fmt::format("m={},n={}", m, n), m * n};
 }
 
