@@ -89,6 +89,9 @@ std::string misfit(const DramMapping& m, const DramLevel& l) {
   if (l.capacity.n > std::int64_t{1} << bits)
     return fmt::format("bit {} belongs to nothing, for the capacity of {} B takes {} bits", bits, l.capacity.n,
                        std::bit_width(static_cast<std::uint64_t>(l.capacity.n - 1)));
+  if (bits > 0 && l.capacity.n > 0 && l.capacity.n <= std::int64_t{1} << (bits - 1))
+    return fmt::format("ro has rows beyond the capacity of {} B: expected {} address bits in all, got {}", l.capacity.n,
+                       std::bit_width(static_cast<std::uint64_t>(l.capacity.n - 1)), bits);
   for (const MappingField& f : m.fields)
     if (f.folded && f.onto + f.width > m.width_of(f.part))
       return fmt::format("{} bits are folded into the {} of {}{}", f.width, m.width_of(f.part), name_of(f.part),

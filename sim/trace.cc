@@ -76,11 +76,10 @@ class Replay {
 
   TraceResult result(bool from_arrival) {
     TraceResult r;
-    r.bursts = static_cast<std::int64_t>(bursts_.size());
     std::vector<std::int64_t> latencies;
     for (const DramServed& s : served_) {
       r.clocks = std::max(r.clocks, s.done);
-      r.bursts += s.merges ? s.bursts : 0;
+      r.bursts += s.bursts;
       if (!s.write && !s.merges)
         latencies.push_back((s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted)).count());
     }

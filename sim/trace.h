@@ -66,12 +66,12 @@ struct TraceSpec {
   Burst burst_at(std::int64_t address, std::int64_t end_of_request, bool write) const;
 };
 
-// The spec of a chip's DRAM. If the chip has a mapping, addresses beyond the mapping's highest bit wrap around. If it
-// has none, addresses map as those of kernels do, and `derived` is set to a description of that.
+// The spec of a chip's DRAM. If the chip has no mapping, addresses map as those of kernels do, and `derived` is set to
+// a description of that.
 TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived);
 
 struct TraceResult {
-  std::int64_t requests = 0, bursts = 0;  // reads for partial writes included
+  std::int64_t requests = 0, bursts = 0;  // bursts that the bus moved, reads for partial writes included
   std::int64_t useful_bytes = 0;          // requested
   std::int64_t activates = 0;
   Clock clocks{};          // until the last burst is done

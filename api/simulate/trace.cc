@@ -46,7 +46,8 @@ Words words_of(std::string_view line) {
   return words;
 }
 
-std::optional<sim::TraceRequest> request_of(std::string_view line, bool& timed, Mistake& m) {
+std::optional<sim::TraceRequest> request_of(std::string_view line, const arch::DramLevel& dram, bool& timed,
+                                            Mistake& m) {
   const auto [words, count] = words_of(line);
   if (count != 3 && count != 4) {
     m = {1, fmt::format("expected '<hex address> <R|W> <bytes>' and perhaps a cycle, got {} words", count)};
@@ -67,6 +68,10 @@ std::optional<sim::TraceRequest> request_of(std::string_view line, bool& timed, 
     m = {words[2].first, fmt::format("'{}' is no number of bytes from 1 to {}", words[2].second, kMaxBytes)};
   else if (!cycle || *cycle < 0 || *cycle > sim::kMaxArrival)
     m = {words[3].first, fmt::format("'{}' is no cycle from 0 to {}", words[3].second, sim::kMaxArrival)};
+  else if (*at > dram.capacity.n - *bytes)
+    m = {words[0].first,
+         fmt::format("{} B at {:#x} end beyond {}, whose capacity is {} B: expected an address of at most {:#x}",
+                     *bytes, *at, dram.name, dram.capacity.n, std::max<std::int64_t>(0, dram.capacity.n - *bytes))};
   else
     return sim::TraceRequest{*at, *bytes, kind == "W", *cycle};
   return std::nullopt;
@@ -87,13 +92,13 @@ std::optional<std::string> out_of_order(const Trace& before, bool timed, std::in
   return std::nullopt;
 }
 
-Trace trace_of(const NamedText& file, base::SourceId source, base::Diagnostics& diags) {
+Trace trace_of(const NamedText& file, const arch::DramLevel& dram, base::SourceId source, base::Diagnostics& diags) {
   Trace out;
   for (const auto& [number, line] : batch_lines(file.text)) {
     if (line[line.find_first_not_of(" \t\r")] == '#') continue;
     Mistake m;
     bool timed = false;
-    const auto r = request_of(line, timed, m);
+    const auto r = request_of(line, dram, timed, m);
     const auto order = r ? out_of_order(out, timed, r->at) : std::nullopt;
     if (order) m = {words_of(line).first[timed ? 3 : 2].first, *order};
     if (!r || order) {
@@ -235,8 +240,9 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
                                   base::Diagnostics& diags) {
   const Entry entry = entry_of(a, question.level, diags);
   auto injection = injection_of(question.inject, diags);
+  if (entry.dram == nullptr) return std::nullopt;
   const base::SourceId source = diags.add_source(file.name);
-  const Trace trace = trace_of(file, source, diags);
+  const Trace trace = trace_of(file, *entry.dram, source, diags);
   if (injection && injection->kind == sim::Injection::Kind::kRate && trace.timed)
     diags.error({diags.add_source(base::option("inject"))},
                 "expected sat or win:N, as the trace says when its requests arrive");

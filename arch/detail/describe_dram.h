@@ -93,7 +93,8 @@ void describe_own(V& v, DramLevel& s) {
           s.queues);
   v.field(optional("queue_depth",
                    "Requests that a controller holds, of all its pseudo-channels: so many reads and as many writes; so "
-                   "many of both where `queues` is shared, of each bank where it is per_bank. No bound where absent."),
+                   "many of both where `queues` is shared, of each bank where it is per_bank. Where absent, as many as "
+                   "keep the bus busy for the DRAM's latency; no bound for a memory without a chip."),
           s.queue_depth);
   v.field(optional("per_bank_queue_depth",
                    "Requests that the controller queues at each bank beyond those it holds; none where absent."),

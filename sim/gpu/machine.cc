@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/detail/machine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "base/integer.h"
 #include "sim/memory/dram_plugin.h"
 #include "sim/memory/external_dram.h"
 
@@ -77,6 +79,13 @@ DramFactory dram_model(const ArchSpec& chip, const arch::DramLevel& dram, const 
   };
 }
 
+// The requests that a controller holds where the file does not say: as many as keep its bus busy for the DRAM's latency
+// (Little's law). Without a bound, reads that are ready could overtake writes for ever.
+std::int64_t queue_depth_of(const MemorySpec& m) {
+  const Clock latency = std::max(m.clocks.clock_at(m.dram_latency), conflict_clocks(m.dram, 1));
+  return m.dram.pseudo_channels * base::ceil_div(latency.count(), m.dram.clocks_per_burst().count());
+}
+
 MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   const arch::DramLevel* dram = hierarchy.dram;
   if (dram == nullptr) throw SimError(chip.name + ": a simulation needs a level of kind dram");
@@ -88,6 +97,7 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   m.burst_bytes = arch::transaction_of(*dram).n;
   m.write_granule = dram->write_granule.value_or(base::Bytes{0}).n;
   m.clocks = ClockRatio(dram->clock, chip.clock);
+  if (!dram->queue_depth) m.dram.queue_depth = queue_depth_of(m);
   if (hierarchy.device_caches.empty()) {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
     m.slice_rate = {m.burst_bytes * m.clocks.clocks(), m.clocks.cycles() * m.dram.clocks_per_burst().count()};

@@ -118,7 +118,7 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
   };
   if (find(true) != kNone) {
     const bool write = r.write || p.merges;
-    served.push_back({r.id, write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
+    served.push_back({r.id, write, true, 0, r.arrival, r.arrival + kDramHandshake});
     waiting_writes_ -= write ? 1 : 0;
     free_.push_back(place);
     return true;
@@ -398,7 +398,7 @@ void DramChannel::finish_sharers(std::size_t place, Clock done, std::vector<Dram
   std::erase_if(sharers_, [&](const auto& sharer) {
     if (sharer.second != place) return false;
     const DramRequest& s = pending_[sharer.first].request;
-    served.push_back({s.id, false, true, s.bursts, s.arrival, done});
+    served.push_back({s.id, false, true, 0, s.arrival, done});
     free_.push_back(sharer.first);
     return true;
   });

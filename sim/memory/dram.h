@@ -37,11 +37,11 @@ struct DramRequest {
 struct DramServed {
   int id = 0;
   bool write = false;
-  bool row_hit = false;  // no row was opened for it
-  std::int64_t bursts = 0;
-  Clock accepted{};     // when the controller saw it
-  Clock done{};         // when its last burst has left the bus
-  bool merges = false;  // the read of a merging write, which is still to come
+  bool row_hit = false;     // no row was opened for it
+  std::int64_t bursts = 0;  // that the bus moved for it; 0 if what it asks for was moved for another request, or waits
+  Clock accepted{};         // when the controller saw it
+  Clock done{};             // when its last burst has left the bus
+  bool merges = false;      // the read of a merging write, which is still to come
 };
 
 // Log of a channel for timelines: column accesses on the data bus, and refreshes of ranks.

@@ -57,6 +57,7 @@ TEST_F(Trace, MistakesOfTimesHaveTheirPlaces) {
   EXPECT_THAT(error_of("0 R 32 5\n40 R 32\n"), HasSubstr("t:2:6: expected a cycle, as the requests above have"));
   EXPECT_THAT(error_of("0 R 32\n40 R 32 5\n"), HasSubstr("t:2:9: expected no cycle, as the requests above have none"));
   EXPECT_THAT(error_of("0 R 32 9\n40 R 32 5\n"), HasSubstr("t:2:9: cycle 5 is before that of the request above, 9"));
+  EXPECT_THAT(error_of("0 R 32\nfffffffffff0 R 32\n"), HasSubstr("t:2:1: 32 B at 0xfffffffffff0 end beyond dram"));
   EXPECT_THAT(error_of("0 R 32 -1\n"), HasSubstr("t:1:8: '-1' is no cycle from 0 to 4000000000"));
   EXPECT_THAT(error_of("0 R 32 1.5\n"), HasSubstr("t:1:8: '1.5' is no cycle from 0 to 4000000000"));
   EXPECT_THAT(error_of("0 R 32 4000000001\n"), HasSubstr("t:1:8: '4000000001' is no cycle"));

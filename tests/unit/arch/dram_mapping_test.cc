@@ -168,6 +168,14 @@ TEST(DramMapping, SaysWhatIsWrong) {
   EXPECT_EQ(complaint(std::string(kMapping) + " bg^[17+2] bg^1[18+1]"),
             "bg^[17+2] and bg^1[18+1] fold bit 18 into the same bit of bg, twice, which is nothing: expected it once");
   EXPECT_EQ(complaint(std::string(kMapping) + " pc[30+1]"), "pc has 1 bits for 1 pseudo-channels");
+  DramLevel half = level(kMapping);
+  half.capacity = base::Bytes{std::int64_t{1} << 29};
+  base::Diagnostics of_half;
+  EXPECT_FALSE(mapping_of(half, of_half));
+  EXPECT_EQ(of_half.sentences().front(),
+            "ro has rows beyond the capacity of 536870912 B: expected 29 address bits in all, got 30");
+  half.capacity.n += 1;
+  EXPECT_TRUE(mapping_of(half, of_half)) << "a capacity need not be a power of two";
   EXPECT_TRUE(complaint("off[0+5] ch^x[5+1]").starts_with("'ch^x[5+1]' is no field"));
   EXPECT_TRUE(complaint("off[0+5] xx[5+1]").starts_with("'xx[5+1]' is no field"));
   EXPECT_TRUE(complaint("off[0+99]").starts_with("'off[0+99]' is no field"));

@@ -4,8 +4,10 @@
 #include "sim/trace.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 namespace tilescope::sim {
 namespace {
@@ -79,6 +81,33 @@ TEST(Trace, ARateBelowThePeakIsKept) {
   const TraceResult r = replay(reads(10000, 32), one_channel(), {.kind = Kind::kRate, .rate = 0.25});
   EXPECT_NEAR(static_cast<double>(r.clocks), 10000 * 2 / 0.25, 100);
   EXPECT_LT(r.latency.mean, 2 * (14 + 12 + 17 + 2));
+}
+
+// Requests of few places, many of them equal, however they come: a controller answers some from what waits or is under
+// way, and only what the bus moved counts.
+TEST(Law, ATraceMovesNoMoreThanTheBusCan) {
+  EXPECT_TRUE(rc::check("bursts of a trace", [] {
+    const TraceSpec spec = one_channel();
+    const auto places = *rc::gen::inRange<std::int64_t>(1, 40);
+    const std::vector<TraceRequest> trace =
+        *rc::gen::nonEmpty(rc::gen::container<std::vector<TraceRequest>>(rc::gen::exec([&] {
+          return TraceRequest{32 * *rc::gen::inRange<std::int64_t>(0, places), 32, *rc::gen::inRange(0, 3) == 0};
+        })));
+    const Injection how = *rc::gen::element(Injection{}, Injection{Kind::kWindow, 4}, Injection{Kind::kWindow, 100},
+                                            Injection{.kind = Kind::kRate, .rate = 0.5});
+    const TraceResult r = replay(trace, spec, how);
+    std::set<std::int64_t> distinct;
+    for (const TraceRequest& t : trace) distinct.insert(t.address);
+    RC_ASSERT(r.bursts * spec.dram.clocks_per_burst() <= r.clocks);
+    RC_ASSERT(r.bursts <= std::ssize(trace));
+    RC_ASSERT(r.bursts >= std::ssize(distinct));
+  }));
+}
+
+TEST(Trace, EqualReadsThatWaitTogetherMoveOneBurst) {
+  const std::vector<TraceRequest> equal(30, {0, 32, false});
+  EXPECT_EQ(replay(equal, one_channel(), {}).bursts, 1);
+  EXPECT_EQ(replay(equal, one_channel(), {Kind::kWindow, 1}).bursts, 30) << "each comes when the one before is done";
 }
 
 // Of a closed row: 1 + 12 + 17 + 2; of the open one, 1 + 17 + 2.
