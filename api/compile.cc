@@ -15,6 +15,7 @@
 #include "api/operator_kind.h"
 #include "api/workload.h"
 #include "base/option.h"
+#include "expr/infer.h"
 #include "tile/bsp/document.h"
 #include "tile/group.h"
 #include "tile/program_json.h"
@@ -130,7 +131,7 @@ CompiledOperator compile_one(const NamedExpression& op, const ConstructOptions& 
   CompiledOperator out;
   out.id = op.id;
   out.kind = op.kind;
-  out.dtype = op.expression.dtype;
+  out.dtypes = expr::dtypes_text(op.expression);
   out.count = op.count;
   out.operations = operations_of(op.expression);
   out.construct_ms = found.construct_ms;
@@ -235,7 +236,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
     }
     base::Map row = {{"id", op.id, {}},
                      {"kind", op.kind, {}},
-                     {"dtype", base::name_of(op.dtype), {}},
+                     {"dtype", op.dtypes, {}},
                      {"count", op.count, {}},
                      {"operations", op.operations, {}},
                      {"construct_ms", op.construct_ms, {}}};

@@ -26,8 +26,10 @@ namespace tilescope::api {
 struct Workload {
   std::optional<std::string> suite;
   std::string op, sizes, shapes;
-  std::optional<base::Dtype> dtype;  // of operators that state none; as the suite's file says, or f32, where absent
-  bool small = false;                // every operator scaled down (expr/scale.h)
+  // Element types: of operators that state none, and by tensor, as in `bf16,A=i8,accumulate=f32` (expr/parse_args.h);
+  // as the suite's file says, or f32, where empty.
+  std::string dtype;
+  bool small = false;          // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that programs may use, or none; any if empty
   bool direct_stores = false;  // results go from registers to memory, not through the scratchpad
   base::Fuse fuse = base::Fuse::kAll;
@@ -35,6 +37,9 @@ struct Workload {
   std::optional<base::Dataflow> dataflow;  // class bsp: of all inputs; any if absent
   std::optional<base::TensorLocation> tensor_location;  // class bsp: if absent, in the DRAM if the chip has one
 };
+
+// Whether no other element type is asked for than f32.
+inline bool computes_f32(const Workload& w) { return w.dtype.empty() || w.dtype == base::name_of(base::Dtype::kF32); }
 
 struct CompiledProgram {
   Prediction prediction;
@@ -65,7 +70,7 @@ struct SearchStats {
 struct CompiledOperator {
   std::string id;
   std::string kind;
-  base::Dtype dtype{};
+  std::string dtypes;                            // expr::dtypes_text
   std::int64_t count = 1;                        // how often it occurs in its suite
   double operations = 0;                         // arithmetic operations of one occurrence
   double construct_ms = 0;                       // CPU time of one thread: construction and ranking

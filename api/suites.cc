@@ -9,6 +9,7 @@
 #include "api/operator_kind.h"
 #include "api/workload.h"
 #include "base/dtype.h"
+#include "expr/infer.h"
 #include "expr/suites.h"
 
 namespace tilescope::api {
@@ -34,8 +35,8 @@ std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Dia
   SuiteSummary out;
   for (const expr::SuiteVariable& v : suite->variables) out.variables.emplace_back(v.name, v.value);
   for (const NamedExpression& op : *operators)
-    out.operators.push_back({op.id, op.kind, std::string(base::name_of(op.expression.dtype)), op.count,
-                             sizes_of(op.expression), operations_of(op.expression)});
+    out.operators.push_back({op.id, op.kind, expr::dtypes_text(op.expression), op.count, sizes_of(op.expression),
+                             operations_of(op.expression)});
   return out;
 }
 

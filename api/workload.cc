@@ -27,10 +27,10 @@ std::optional<expr::Expression> expression_of(const expr::Problem& problem, bool
 }
 
 std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& diags) {
-  OperatorText op{
-      {w.op, begin_of(base::option("op"), diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype.value_or(base::Dtype::kF32)};
-  if (!w.sizes.empty()) op.sizes.at = begin_of(base::option("size"), diags);
-  if (!w.shapes.empty()) op.shapes.at = begin_of(base::option("shape"), diags);
+  const auto part = [&](const std::string& text, const char* option) {
+    return OperatorText::Part{text, text.empty() ? base::Position{} : begin_of(base::option(option), diags)};
+  };
+  const OperatorText op{part(w.op, "op"), part(w.sizes, "size"), part(w.shapes, "shape"), part(w.dtype, "dtype")};
   return expression_of(op, w.small, diags);
 }
 
@@ -40,19 +40,21 @@ std::optional<expr::Expression> expression_of(const OperatorText& op, bool small
   expr::Problem problem;
   problem.text = op.op.text;
   problem.at = op.op.at;
-  problem.dtype = op.dtype;
   // What was not given is no mistake.
   std::optional<std::vector<expr::GivenSize>> sizes(std::in_place);
   std::optional<std::vector<expr::GivenShape>> shapes(std::in_place);
   if (!op.sizes.text.empty()) sizes = expr::parse_sizes(op.sizes.text, op.sizes.at, diags);
   if (!op.shapes.text.empty()) shapes = expr::parse_shapes(op.shapes.text, op.shapes.at, diags);
-  if (!sizes || !shapes) {
+  std::optional<expr::GivenDtypes> dtypes(std::in_place);
+  if (!op.dtypes.text.empty()) dtypes = expr::parse_dtypes(op.dtypes.text, op.dtypes.at, diags);
+  if (!sizes || !shapes || !dtypes) {
     // The expression's own mistakes are worth knowing as well; what follows from missing sizes is not.
     expr::parse(problem.text, problem.at, diags);
     return std::nullopt;
   }
   problem.sizes = std::move(*sizes);
   problem.shapes = std::move(*shapes);
+  problem.dtypes = std::move(*dtypes);
   return expression_of(problem, small, diags);
 }
 
@@ -69,12 +71,27 @@ std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& su
   return out;
 }
 
+namespace {
+
+// Operators of a suite have tensors of their own names: one dtype is for all of them.
+std::optional<expr::GivenDtypes> dtype_of_suite(const Workload& workload, base::Diagnostics& diags) {
+  if (workload.dtype.empty()) return expr::GivenDtypes{};
+  const base::Position at = begin_of(base::option("dtype"), diags);
+  auto dtypes = expr::parse_dtypes(workload.dtype, at, diags);
+  if (!dtypes || (dtypes->tensors.empty() && !dtypes->accumulate)) return dtypes;
+  diags.error(at, "expected one dtype for all operators of a suite, whose file gives those of tensors");
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags) {
   std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
   if (!workload.sizes.empty())
     variables = expr::parse_sizes(workload.sizes, begin_of(base::option("size"), diags), diags);
-  if (!variables) return std::nullopt;
-  return expr::read_suite(*workload.suite, workload.dtype, *variables, diags);
+  const auto dtype = dtype_of_suite(workload, diags);
+  if (!variables || !dtype) return std::nullopt;
+  return expr::read_suite(*workload.suite, dtype->arithmetic, *variables, diags);
 }
 
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags) {

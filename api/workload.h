@@ -27,8 +27,7 @@ struct OperatorText {
     std::string text;
     base::Position at;
   };
-  Part op, sizes, shapes;  // sizes and shapes may be empty
-  base::Dtype dtype{};
+  Part op, sizes, shapes, dtypes;  // all but the first may be empty
 };
 
 // Parses an operator to an expression with all ranges and shapes, scaled down if `small` (expr/scale.h). Returns

@@ -47,8 +47,8 @@ struct DramMapping {
 
 // Reads the mapping of a level and checks it against the level. Every bit belongs to one part. Parts are as wide as the
 // level's counts of controllers, pseudo-channels per controller, ranks, groups, banks, columns and bytes of a burst;
-// there are enough rows for its capacity, and less than twice as many. Every folded bit changes some burst's place, and no two bursts share a place.
-// Returns nullopt, after an error, if the mapping does not comply.
+// there are enough rows for its capacity, and less than twice as many. Every folded bit changes some burst's place, and
+// no two bursts share a place. Returns nullopt, after an error, if the mapping does not comply.
 std::optional<DramMapping> mapping_of(const DramLevel& dram, base::Diagnostics& diags);
 
 }  // namespace tilescope::arch

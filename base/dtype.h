@@ -7,6 +7,8 @@
 //
 // f8e4m3 and f8e5m2 are the 8-bit floats of the Open Compute Project; f8e4m3fnuz and f8e5m2fnuz are those of AMD's
 // CDNA3, which have another bias and neither infinities nor negative zero.
+//
+// Integers saturate where a value is rounded to them.
 
 #include <array>
 #include <cstdint>
@@ -30,6 +32,7 @@ enum class Dtype : std::uint8_t {
   kF8E5M2,
   kF8E4M3Fnuz,
   kF8E5M2Fnuz,
+  kU8,
 };
 
 struct DtypeName {
@@ -38,7 +41,7 @@ struct DtypeName {
   std::int64_t bytes;
 };
 
-inline constexpr std::array<DtypeName, 11> kDtypes = {{
+inline constexpr std::array<DtypeName, 12> kDtypes = {{
     {Dtype::kF32, "f32", 4},
     {Dtype::kTf32, "tf32", 4},
     {Dtype::kF16, "f16", 2},
@@ -50,6 +53,7 @@ inline constexpr std::array<DtypeName, 11> kDtypes = {{
     {Dtype::kF8E5M2, "f8e5m2", 1},
     {Dtype::kF8E4M3Fnuz, "f8e4m3fnuz", 1},
     {Dtype::kF8E5M2Fnuz, "f8e5m2fnuz", 1},
+    {Dtype::kU8, "u8", 1},
 }};
 
 // Names of all dtypes, in the order of Dtype.
@@ -64,7 +68,7 @@ constexpr std::string_view name_of(Dtype d) { return kDtypes[static_cast<std::si
 // Size of one element.
 constexpr Bytes size_of(Dtype d) { return {kDtypes[static_cast<std::size_t>(d)].bytes}; }
 
-constexpr bool is_integer(Dtype d) { return d == Dtype::kI8 || d == Dtype::kI32; }
+constexpr bool is_integer(Dtype d) { return d == Dtype::kI8 || d == Dtype::kU8 || d == Dtype::kI32; }
 
 // Floats of 8 bits.
 constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF8E5M2Fnuz; }
@@ -74,6 +78,51 @@ constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF
 constexpr Dtype default_accumulator(Dtype d) {
   if (is_integer(d)) return Dtype::kI32;
   return d == Dtype::kF64 ? Dtype::kF64 : Dtype::kF32;
+}
+
+// The finite values of a dtype: signed where `negative`, of so many significant bits, multiples of two to the power
+// `least`, below two to the power `most`.
+struct DtypeRange {
+  bool negative = true;
+  int bits = 0, least = 0, most = 0;
+};
+constexpr DtypeRange range_of(Dtype d) {
+  switch (d) {
+    case Dtype::kF32:
+      return {true, 24, -149, 128};
+    case Dtype::kTf32:
+      return {true, 11, -136, 128};
+    case Dtype::kF16:
+      return {true, 11, -24, 16};
+    case Dtype::kBf16:
+      return {true, 8, -133, 128};
+    case Dtype::kI8:
+      return {true, 7, 0, 8};
+    case Dtype::kI32:
+      return {true, 31, 0, 32};
+    case Dtype::kF64:
+      return {true, 53, -1074, 1024};
+    case Dtype::kF8E4M3:
+      return {true, 4, -9, 9};
+    case Dtype::kF8E5M2:
+      return {true, 3, -16, 16};
+    case Dtype::kF8E4M3Fnuz:
+      return {true, 4, -10, 8};
+    case Dtype::kF8E5M2Fnuz:
+      return {true, 3, -17, 16};
+    case Dtype::kU8:
+      return {false, 8, 0, 8};
+  }
+  return {};
+}
+
+// Whether every finite value of the other dtype is one of this one, so that a conversion changes nothing.
+constexpr bool holds(Dtype d, Dtype other) {
+  if (d == other) return true;
+  if (d == Dtype::kI8 || d == Dtype::kU8) return false;
+  const DtypeRange own = range_of(d), of_other = range_of(other);
+  return (!is_integer(d) || is_integer(other)) && own.bits >= of_other.bits && own.least <= of_other.least &&
+         own.most >= of_other.most;
 }
 
 // The dtype of that name, or nullopt.

@@ -70,19 +70,10 @@ void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base:
 void add_dtype(CLI::App& command, std::string& dtype) {
   command
       .add_option("--dtype", dtype,
-                  fmt::format("Element type of operators that say none: {}; where it is left out, as a suite's file "
-                              "says, or f32",
+                  fmt::format("Element type of operators that state none: {}; by tensor in A=i8,B=bf16,accumulate=f32; "
+                              "where absent, as a suite's file says, or f32",
                               fmt::join(base::dtype_names(), ", ")))
       ->check(some_text());
-}
-
-std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags) {
-  if (dtype.empty()) return std::nullopt;
-  if (const auto known = base::dtype_of(dtype)) return known;
-  const std::vector<std::string_view> names = base::dtype_names();
-  diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
-                                                         dtype, base::did_you_mean(dtype, names)));
-  return std::nullopt;
 }
 
 int report(const base::Diagnostics& diags) {

@@ -77,10 +77,8 @@ void add_bands(CLI::App& command, std::string& bands);
 // other value is an error.
 void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags);
 
-// Adds --dtype: the element type of operators that state none.
+// Adds --dtype: the element types of operators that state none, as Workload::dtype has them.
 void add_dtype(CLI::App& command, std::string& dtype);
-// The dtype of that name; nullopt if it is empty, or after an error.
-std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags);
 
 // Prints errors to stderr, one per line; returns the status of bad input.
 int report(const base::Diagnostics& diags);

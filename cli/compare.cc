@@ -109,7 +109,7 @@ int run(const Options& o) {
   if (o.batch.empty()) {
     source.workload = o.workload;
     source.workload.suite = o.suite;
-    source.workload.dtype = dtype_option(o.dtype, diags);
+    source.workload.dtype = o.dtype;
     if (!o.rows.empty()) options.rows = read_batch(o.rows, diags);
     if (!diags.ok()) return report(diags);
   } else {

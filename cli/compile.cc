@@ -53,8 +53,7 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
 std::optional<experiments::PublishedTimes> published_for(const Options& o, const api::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
-  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype.value_or(base::Dtype::kF32) != base::Dtype::kF32)
-    return {};
+  if (o.json || !w.suite || !o.arch.is_device(chip) || !api::computes_f32(w)) return {};
   return experiments::load_published(chip, *w.suite, diags);
 }
 
@@ -128,7 +127,7 @@ void check_stats(const std::optional<api::Search>& search, const std::optional<a
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const api::Workload workload = o.workload.read(diags);
+  const api::Workload workload = o.workload.read();
   const auto search = api::search_of(o.search, diags);
   auto a = o.print.empty() ? o.arch.load_for(&targets::Target::construct, diags)
            : o.json        ? o.arch.load_for(&targets::Target::emit, diags)

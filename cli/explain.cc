@@ -35,7 +35,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const ap
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const api::Workload workload = o.workload.read(diags);
+  const api::Workload workload = o.workload.read();
   const auto a = o.arch.load_for(&targets::Target::construct, diags);
   if (!diags.ok()) {
     api::check(workload, diags);

@@ -59,7 +59,7 @@ void WorkloadOptions::add_to(CLI::App& command) {
       .add_option("--shape", workload_.shapes,
                   "Shapes of the inputs of --op, where they reach beyond what is read: I=128,1024,14,14;W=...")
       ->needs(op_);
-  add_dtype(command, dtype_);
+  add_dtype(command, workload_.dtype);
 }
 
 void WorkloadOptions::add_restrictions(CLI::App& command) {
@@ -93,9 +93,8 @@ void WorkloadOptions::require() const {
   if (!given()) throw CLI::RequiredError("--op or --suite");
 }
 
-api::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
+api::Workload WorkloadOptions::read() const {
   api::Workload out = workload_;
-  out.dtype = dtype_option(dtype_, diags);
   out.direct_stores = stores_ == "direct";
   out.fuse = *chosen(kFuse, fuse_);
   out.dataflow = chosen(kDataflow, dataflow_);
@@ -157,7 +156,7 @@ void ProgramOptions::require_one_for(const std::string& option) const {
 
 std::optional<api::ProgramSource> ProgramOptions::read(base::Diagnostics& diags) const {
   api::ProgramSource out;
-  out.workload = workload_.read(diags);
+  out.workload = workload_.read();
   if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
   if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
   if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, api::kKernelFileLimits, diags);

@@ -25,13 +25,11 @@ class WorkloadOptions {
   // Throws what CLI11 throws for a missing option.
   void require() const;
   bool is_suite() const { return !suite_->empty(); }
-  // The workload; an error at --dtype if it is no dtype.
-  api::Workload read(base::Diagnostics& diags) const;
+  api::Workload read() const;
 
  private:
   api::Workload workload_;
   std::string stores_ = "any", fuse_ = "all", dataflow_, tensor_location_;
-  std::string dtype_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;
 };

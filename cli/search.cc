@@ -78,7 +78,7 @@ void print_qualities(const char* what, const std::vector<Quality>& qualities) {
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const api::Workload workload = o.workload.read(diags);
+  const api::Workload workload = o.workload.read();
   const auto a = o.arch.load_for(&targets::Target::search, diags);
   if (!diags.ok()) {
     api::check(workload, diags);

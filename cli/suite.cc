@@ -58,7 +58,7 @@ std::optional<api::SuiteSummary> read(const Options& o, const std::string& name,
   api::Workload workload;
   workload.suite = name;
   workload.sizes = o.sizes;
-  if (const auto dtype = dtype_option(o.dtype, diags)) workload.dtype = *dtype;
+  workload.dtype = o.dtype;
   return api::summary_of_suite(workload, diags);
 }
 

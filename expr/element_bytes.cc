@@ -43,6 +43,8 @@ void put_element(base::Dtype dtype, double value, void* to) {
     }
     case base::Dtype::kI8:
       return put(static_cast<std::int8_t>(round_to(dtype, value)), to);
+    case base::Dtype::kU8:
+      return put(static_cast<std::uint8_t>(round_to(dtype, value)), to);
     case base::Dtype::kI32:
       return put(static_cast<std::int32_t>(round_to(dtype, value)), to);
     case base::Dtype::kF64:
@@ -69,6 +71,8 @@ double element_at(base::Dtype dtype, const void* from) {
       return double{std::bit_cast<float>(static_cast<std::uint32_t>(got<std::uint16_t>(from)) << 16)};
     case base::Dtype::kI8:
       return got<std::int8_t>(from);
+    case base::Dtype::kU8:
+      return got<std::uint8_t>(from);
     case base::Dtype::kI32:
       return got<std::int32_t>(from);
     case base::Dtype::kF64:

@@ -170,6 +170,37 @@ std::optional<Expression> build(const Problem& problem, base::Diagnostics& diags
   return infer(problem, *stages, diags);
 }
 
+base::Dtype default_result(const Expression& e, const Stage& stage) {
+  if (!base::is_integer(e.dtype)) return e.dtype;
+  const bool wide = stage.reducer == Reducer::kSum ||  // which would leave the dtype of what is added
+                    std::any_of(stage.reads.begin(), stage.reads.end(), [&](const Read& r) {
+                      return e.tensors[static_cast<std::size_t>(r.tensor)].dtype == e.accumulate;
+                    });
+  return wide ? e.accumulate : e.dtype;
+}
+
+std::vector<int> tensors_of_given_dtypes(const Expression& e) {
+  std::vector<int> out;
+  for (std::size_t t = 0; t < e.tensors.size(); ++t) {
+    const Tensor& tensor = e.tensors[t];
+    const base::Dtype found =
+        tensor.producer == kInput ? e.dtype : default_result(e, e.stages[static_cast<std::size_t>(tensor.producer)]);
+    if (tensor.dtype != found) out.push_back(static_cast<int>(t));
+  }
+  return out;
+}
+
+std::string dtypes_text(const Expression& e) {
+  std::string out(base::name_of(e.dtype));
+  for (const int t : tensors_of_given_dtypes(e)) {
+    const Tensor& tensor = e.tensors[static_cast<std::size_t>(t)];
+    out += fmt::format(",{}={}", tensor.name, base::name_of(tensor.dtype));
+  }
+  if (e.accumulate != base::default_accumulator(e.dtype))
+    out += fmt::format(",accumulate={}", base::name_of(e.accumulate));
+  return out;
+}
+
 Expression single_stage(const Expression& whole, std::size_t stage) {
   Expression e;
   e.stages = {whole.stages[stage]};

@@ -34,25 +34,43 @@ struct GivenDtype {
   base::Position at;
 };
 
+// The dtypes of an operator: `bf16,A=i8,accumulate=f32`.
+struct GivenDtypes {
+  // Of the arithmetic, and of tensors that are not named. Where absent, the widest of the inputs that are named, floats
+  // before integers; f32 where none is.
+  std::optional<base::Dtype> arithmetic;
+  std::optional<base::Dtype> accumulate;  // default_accumulator(arithmetic) where absent
+  std::vector<GivenDtype> tensors;        // each once
+};
+
 struct Problem {
   std::string text;
   base::Position at;
   std::vector<GivenSize> sizes;
   std::vector<GivenShape> shapes;
-  std::vector<GivenDtype> dtypes;  // of inputs that hold an earlier expression's sums, in its accumulator dtype
-  base::Dtype dtype = base::Dtype::kF32;
-  std::optional<base::Dtype> accumulate;  // default_accumulator(dtype) where absent
-  bool of_suite = false;                  // from a suite file: messages then suggest its key `sizes`, else --size
+  GivenDtypes dtypes;
+  bool of_suite = false;  // from a suite file: messages then suggest its key `sizes`, else --size
 };
 
 // The range of an axis is, in this order: its given size, or its extent in the output's given shape; the extent of a
 // dimension that the axis alone indexes, in a given shape or an earlier stage's output; for an axis of an intermediate
 // output, the extent that later stages read. The shape of an input is the given one, else the highest coordinate read
 // plus one. An axis name has one range within its stage only: two stages may use a name with different ranges unless
-// --size gives it. Every mistake (no range, ranks that differ, a size for an unknown axis, elements or operations
-// beyond 64 bits, an input shape that every read misses) goes to `diags`; then the result is nullopt.
+// --size gives it. The dtype of a result that is not named is that of the arithmetic; of integer arithmetic it is the
+// accumulator's where the stage sums, or reads what has that dtype. Every mistake (no range, ranks that differ, a size
+// for an unknown axis, elements or operations beyond 64 bits, an input shape that every read misses) goes to `diags`;
+// then the result is nullopt.
 std::optional<Expression> infer(const Problem& problem, const std::vector<ParsedStage>& stages,
                                 base::Diagnostics& diags);
+
+// The dtype that infer gives the result of a stage whose dtype is not given; the dtypes of its inputs are known.
+base::Dtype default_result(const Expression& e, const Stage& stage);
+
+// Tensors, as indices, whose dtypes infer would not find by itself.
+std::vector<int> tensors_of_given_dtypes(const Expression& e);
+
+// The dtypes of an expression as parse_dtypes reads them: `bf16,A=i8`.
+std::string dtypes_text(const Expression& e);
 
 // Calls parse, then infer.
 std::optional<Expression> build(const Problem& problem, base::Diagnostics& diags);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "expr/detail/parse_index.h"
 #include "expr/lexer.h"
@@ -45,6 +46,15 @@ bool is_given(const std::vector<Given>& all, std::string Given::* name, std::str
   return false;
 }
 
+std::optional<base::Dtype> known_dtype(const Token& word, Cursor& cursor) {
+  const auto dtype = base::dtype_of(word.text);
+  if (dtype) return dtype;
+  const std::vector<std::string_view> names = base::dtype_names();
+  cursor.fail(word.at, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), word.text,
+                                   base::did_you_mean(word.text, names)));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::vector<GivenSize>> parse_sizes(std::string_view text, base::Position at, base::Diagnostics& diags) {
@@ -83,6 +93,45 @@ std::optional<std::vector<GivenShape>> parse_shapes(std::string_view text, base:
     if (!cursor.failed()) out.push_back(std::move(given));
     cursor.begin_part();
   } while (cursor.take_symbol(';'));
+  if (cursor.has_errors()) return std::nullopt;
+  return out;
+}
+
+std::optional<GivenDtypes> parse_dtypes(std::string_view text, base::Position at, base::Diagnostics& diags) {
+  constexpr std::string_view kAccumulate = "accumulate";
+  Cursor cursor(text, at, ',', diags);
+  GivenDtypes out;
+  const auto give = [&](const Token& name, base::Dtype dtype) {
+    const bool accumulates = name.text == kAccumulate;
+    if (accumulates ? out.accumulate.has_value() : is_given(out.tensors, &GivenDtype::tensor, name.text))
+      cursor.error(name.at, fmt::format("the dtype of '{}' is given twice", name.text));
+    else if (accumulates)
+      out.accumulate = dtype;
+    else
+      out.tensors.push_back({std::string(name.text), dtype, name.at});
+  };
+  bool first = true;
+  const auto read_part = [&] {
+    if (!cursor.at_kind(TokenKind::kIdentifier))
+      return cursor.fail_expected("a dtype such as bf16, or a tensor's such as A=i8");
+    const Token name = cursor.take();
+    const bool named = cursor.peek().text == "=";
+    if (named) cursor.take();
+    if (!named && !first) return cursor.fail_expected(fmt::format("'=' after '{}'", name.text));
+    if (named && !cursor.at_kind(TokenKind::kIdentifier))
+      return cursor.fail_expected(fmt::format("the dtype of '{}'", name.text));
+    const auto dtype = known_dtype(named ? cursor.take() : name, cursor);
+    if (dtype && named) give(name, *dtype);
+    if (dtype && !named) out.arithmetic = dtype;
+    if (!cursor.failed() && !cursor.at_symbol(',') && !cursor.at_kind(TokenKind::kEnd))
+      cursor.fail_expected("',' and the dtype of a tensor such as A=i8");
+  };
+  do {
+    cursor.begin_part();
+    read_part();
+    first = false;
+    cursor.begin_part();
+  } while (cursor.take_symbol(','));
   if (cursor.has_errors()) return std::nullopt;
   return out;
 }

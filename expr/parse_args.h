@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The arguments that accompany an expression: `m=4096,n=4096` of --size and `I=128,1024,14,14;W=3,4` of --shape.
+// The arguments that accompany an expression: `m=4096,n=4096` of --size, `I=128,1024,14,14;W=3,4` of
+// --shape and `bf16,A=i8,accumulate=f32` of --dtype.
 
 #include <optional>
 #include <string_view>
@@ -15,5 +16,6 @@ namespace tilescope::expr {
 // checks names and sizes against the expression.
 std::optional<std::vector<GivenSize>> parse_sizes(std::string_view text, base::Position at, base::Diagnostics& diags);
 std::optional<std::vector<GivenShape>> parse_shapes(std::string_view text, base::Position at, base::Diagnostics& diags);
+std::optional<GivenDtypes> parse_dtypes(std::string_view text, base::Position at, base::Diagnostics& diags);
 
 }  // namespace tilescope::expr

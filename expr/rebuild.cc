@@ -57,8 +57,7 @@ std::optional<Expression> rebuilt(const Expression& raw, std::string& refusal) {
   Problem problem;
   problem.text = to_text(raw);
   problem.at = {diags.add_source("rewritten"), 1, 1};
-  problem.dtype = raw.dtype;
-  problem.accumulate = raw.accumulate;
+  problem.dtypes = {raw.dtype, raw.accumulate, {}};
   const auto parsed = parse(problem.text, problem.at, diags);
   auto draft = parsed ? resolve(problem, *parsed, diags) : std::nullopt;
   if (!draft) {

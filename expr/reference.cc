@@ -241,6 +241,8 @@ double round_to(base::Dtype dtype, double value) {
       return round_float(value, kBf16);
     case base::Dtype::kI8:
       return saturate<std::int8_t>(value);
+    case base::Dtype::kU8:
+      return saturate<std::uint8_t>(value);
     case base::Dtype::kI32:
       return saturate<std::int32_t>(value);
     case base::Dtype::kF64:
@@ -279,6 +281,7 @@ double greatest_of(base::Dtype dtype) {
     case base::Dtype::kF8E5M2Fnuz:
       return kF8E5M2Fnuz.greatest;
     case base::Dtype::kI8:
+    case base::Dtype::kU8:
     case base::Dtype::kI32:
       break;
   }

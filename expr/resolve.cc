@@ -22,28 +22,43 @@ std::string coordinates(std::size_t n) { return fmt::format("{} coordinate{}", n
 
 class Resolver {
  public:
-  Resolver(const Problem& problem, base::Diagnostics& diags) : problem_(problem), diags_(diags) {
-    Expression& e = draft_.e;
-    e.dtype = problem.dtype;
-    e.accumulate = problem.accumulate.value_or(base::default_accumulator(problem.dtype));
-    if (base::is_integer(e.dtype) != base::is_integer(e.accumulate))
-      error(problem.at,
-            fmt::format("{} cannot be accumulated in {}", base::name_of(e.dtype), base::name_of(e.accumulate)));
-    else if (e.dtype == base::Dtype::kF64 && e.accumulate != base::Dtype::kF64)
-      error(problem.at, fmt::format("f64 is accumulated in f64, not in {}", base::name_of(e.accumulate)));
-  }
+  Resolver(const Problem& problem, base::Diagnostics& diags) : problem_(problem), diags_(diags) {}
 
   std::optional<Draft> run(const std::vector<ParsedStage>& stages) {
+    take_arithmetic(stages);
     for (const ParsedStage& s : stages) add_stage(s);
     for (const ParsedStage& s : stages) check_scalars(s);
     for (const GivenSize& g : problem_.sizes) check_size(g);
     for (const GivenShape& g : problem_.shapes) check_shape(g);
-    for (const GivenDtype& g : problem_.dtypes) take_dtype(g);
+    for (const GivenDtype& g : problem_.dtypes.tensors) check_dtype(g);
     if (errors_ > 0) return std::nullopt;
     return std::move(draft_);
   }
 
  private:
+  void take_arithmetic(const std::vector<ParsedStage>& stages) {
+    Expression& e = draft_.e;
+    e.dtype = problem_.dtypes.arithmetic.value_or(widest_input(stages).value_or(base::Dtype::kF32));
+    e.accumulate = problem_.dtypes.accumulate.value_or(base::default_accumulator(e.dtype));
+    if (base::is_integer(e.dtype) != base::is_integer(e.accumulate))
+      error(problem_.at,
+            fmt::format("{} cannot be accumulated in {}", base::name_of(e.dtype), base::name_of(e.accumulate)));
+    else if (e.dtype == base::Dtype::kF64 && e.accumulate != base::Dtype::kF64)
+      error(problem_.at, fmt::format("f64 is accumulated in f64, not in {}", base::name_of(e.accumulate)));
+  }
+
+  // Of the inputs whose dtypes are given.
+  std::optional<base::Dtype> widest_input(const std::vector<ParsedStage>& stages) const {
+    const auto width = [](base::Dtype d) { return std::pair(!base::is_integer(d), base::size_of(d).n); };
+    std::optional<base::Dtype> widest;
+    for (const GivenDtype& g : problem_.dtypes.tensors) {
+      const bool written =
+          std::any_of(stages.begin(), stages.end(), [&](const ParsedStage& s) { return s.output == g.tensor; });
+      if (!written && (!widest || width(g.dtype) > width(*widest))) widest = g.dtype;
+    }
+    return widest;
+  }
+
   void add_stage(const ParsedStage& parsed) {
     Stage stage;
     stage.text = parsed.text;
@@ -102,7 +117,7 @@ class Resolver {
     stage.output = add_tensor(parsed.output, parsed.output_axes.size(), parsed.output_at);
     Tensor& t = draft_.e.tensors[static_cast<std::size_t>(stage.output)];
     t.producer = static_cast<int>(draft_.e.stages.size());
-    if (base::is_integer(t.dtype)) t.dtype = draft_.e.accumulate;
+    t.dtype = given_dtype(parsed.output).value_or(default_result(draft_.e, stage));
   }
 
   int add_tensor(const std::string& name, std::size_t rank, base::Position at) {
@@ -112,7 +127,7 @@ class Resolver {
                               draft_.rank[*known]));
       return static_cast<int>(*known);
     }
-    draft_.e.tensors.push_back({name, {}, draft_.e.dtype, kInput});
+    draft_.e.tensors.push_back({name, {}, given_dtype(name).value_or(draft_.e.dtype), kInput});
     draft_.rank.push_back(rank);
     draft_.tensor_at.push_back(at);
     return static_cast<int>(draft_.e.tensors.size()) - 1;
@@ -157,25 +172,37 @@ class Resolver {
         bad != g.shape.end())
       error(g.at, fmt::format("the extents of '{}' must be at least 1, got {}", g.tensor, *bad));
     const auto tensor = find_tensor(draft_.e, g.tensor);
-    if (!tensor) {
-      std::vector<std::string_view> names;
-      for (const Tensor& t : draft_.e.tensors) names.push_back(t.name);
-      return error(g.at, fmt::format("no stage has a tensor '{}'{}", g.tensor, base::did_you_mean(g.tensor, names)));
-    }
+    if (!tensor) return error_of_tensor(g.at, g.tensor);
     if (draft_.rank[*tensor] != g.shape.size())
       error(g.at, fmt::format("'{}' has {}, but its shape is given with {}", g.tensor,
                               coordinates(draft_.rank[*tensor]), g.shape.size()));
   }
 
-  void take_dtype(const GivenDtype& g) {
+  std::optional<base::Dtype> given_dtype(std::string_view tensor) const {
+    for (const GivenDtype& g : problem_.dtypes.tensors)
+      if (g.tensor == tensor) return g.dtype;
+    return std::nullopt;
+  }
+
+  // Whether there is such a tensor, and whether the arithmetic holds its values.
+  void check_dtype(const GivenDtype& g) {
     const auto known = find_tensor(draft_.e, g.tensor);
-    if (!known || draft_.e.tensors[*known].producer != kInput)
-      return error(g.at, fmt::format("no input is called '{}'", g.tensor));
-    if (g.dtype != draft_.e.dtype && g.dtype != draft_.e.accumulate)
-      return error(
-          g.at, fmt::format("'{}' is of {}, which is neither {} nor the accumulator's {}", g.tensor,
-                            base::name_of(g.dtype), base::name_of(draft_.e.dtype), base::name_of(draft_.e.accumulate)));
-    draft_.e.tensors[*known].dtype = g.dtype;
+    if (!known) return error_of_tensor(g.at, g.tensor);
+    const base::Dtype in = draft_.e.dtype;
+    if (base::is_integer(in) && !base::is_integer(g.dtype))
+      return error(g.at, fmt::format("'{0}' is of {1}, but the arithmetic is of {2}: expected a float before it, as in "
+                                     "{1},{0}={1}",
+                                     g.tensor, base::name_of(g.dtype), base::name_of(in)));
+    if (g.dtype == base::Dtype::kF64 && in != base::Dtype::kF64)
+      error(g.at,
+            fmt::format("'{0}' is of f64, but the arithmetic is of {1}: expected f64 before it, as in f64,{0}=f64",
+                        g.tensor, base::name_of(in)));
+  }
+
+  void error_of_tensor(base::Position at, std::string_view tensor) {
+    std::vector<std::string_view> names;
+    for (const Tensor& t : draft_.e.tensors) names.push_back(t.name);
+    error(at, fmt::format("no stage has a tensor '{}'{}", tensor, base::did_you_mean(tensor, names)));
   }
 
   void error(base::Position at, std::string text) {

@@ -17,6 +17,7 @@
 #include "base/option.h"
 #include "base/scalar_text.h"
 #include "expr/parse.h"
+#include "expr/parse_args.h"
 
 namespace tilescope::expr {
 namespace {
@@ -100,15 +101,15 @@ class SuiteReader {
     std::vector<GivenSize> sizes = read_sizes(fields.take("sizes"));
     std::vector<GivenShape> shapes = read_shapes(fields.take("shapes"));
     const bool complete = all_known_;
-    const auto dtype = read_dtype(fields.take("dtype"));
+    const std::optional<GivenDtypes> dtypes = read_dtypes(fields.take("dtype"));
     const std::int64_t count = read_count(fields.take("count"));
     fields.finish();
-    if (!form) return;
+    if (!form || !dtypes) return;
     complete_.push_back(complete);
     SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, form->kind, {}, count});
     out.problem.text = form->text;
     out.problem.at = form->at;
-    out.problem.dtype = dtype.value_or(dtype_);
+    out.problem.dtypes = *dtypes;
     out.problem.sizes = std::move(sizes);
     out.problem.shapes = std::move(shapes);
     out.problem.of_suite = true;
@@ -129,6 +130,13 @@ class SuiteReader {
   std::optional<base::Dtype> read_dtype(const base::Value* value) {
     const auto choice = base::as_choice(value, "dtype", base::dtype_names(), diags_);
     return choice ? std::optional(static_cast<base::Dtype>(*choice)) : std::nullopt;
+  }
+
+  // The suite's where an operator has none; nullopt after an error.
+  std::optional<GivenDtypes> read_dtypes(const base::Value* value) {
+    if (value == nullptr) return GivenDtypes{dtype_, {}, {}};
+    const auto text = base::as_text(value, "dtype", diags_);
+    return text ? parse_dtypes(*text, base::text_at(*value, document_), diags_) : std::nullopt;
   }
 
   std::int64_t read_count(const base::Value* value) {

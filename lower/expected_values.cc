@@ -9,7 +9,8 @@ namespace {
 expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
   expr::Values out(static_cast<std::size_t>(t.elements()));
   const double unit = base::is_integer(t.dtype) ? 1 : 0.25;
-  for (double& v : out) v = (static_cast<int>(random() % 9) - 4) * unit;  // no distribution: they differ by library
+  const int least = base::range_of(t.dtype).negative ? -4 : 0;
+  for (double& v : out) v = (static_cast<int>(random() % 9) + least) * unit;  // no distribution: they differ by library
   return out;
 }
 

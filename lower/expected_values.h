@@ -19,8 +19,8 @@ using NamedValues = std::map<std::string, expr::Values>;
 // The value of every scalar of a program.
 inline constexpr double kScalar = 0.5;
 
-// Draws the inputs that `values` lacks: quarters from -1 to 1, or whole numbers from -4 to 4 for integer dtypes. Their
-// sums and products are exact in f32, whatever their order.
+// Draws the inputs that `values` lacks: quarters from -1 to 1; for integer dtypes whole numbers from -4 to 4, or from 0
+// to 8 for u8. Their sums and products are exact in f32, whatever their order.
 void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& values);
 
 // Number of iterations of the plain loops, to which the time for reference values is proportional.

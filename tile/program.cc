@@ -157,10 +157,19 @@ std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace
   if (instruction.dtype != e.dtype || instruction.accumulate != e.accumulate)
     return fmt::format("multiplies {} into {}, the node {} into {}", base::name_of(instruction.dtype),
                        base::name_of(instruction.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate));
-  for (const Operand& o : space.inputs)
-    if (const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype; dtype != e.dtype)
-      return fmt::format("multiplies {}, and {} is {}", base::name_of(e.dtype), o.name, base::name_of(dtype));
+  for (const Operand& o : space.inputs) {
+    const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype;
+    if (dtype == e.dtype || (converts_operands(instruction) && base::holds(e.dtype, dtype))) continue;
+    return fmt::format("multiplies {}, and {} is {}", base::name_of(e.dtype), o.name, base::name_of(dtype));
+  }
   return {};
+}
+
+bool converts_operands(const arch::ComputeSpec& instruction) { return instruction.fragments && !instruction.operands; }
+
+bool is_converted(const StageProgram& p, std::size_t operand) {
+  const expr::Expression& e = p.space->expression;
+  return e.tensors[static_cast<std::size_t>(p.space->inputs[operand].tensor)].dtype != e.dtype;
 }
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {

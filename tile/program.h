@@ -174,6 +174,12 @@ bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t col
 // i32"); empty where it does.
 std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace& space);
 
+// Whether the instruction multiplies what threads hold in registers, so that they can convert it first, to a dtype that
+// holds all its values.
+bool converts_operands(const arch::ComputeSpec& instruction);
+// Whether the program's matrix instruction multiplies an input that is converted first.
+bool is_converted(const StageProgram& p, std::size_t operand);
+
 // The program with another micro-kernel. With a matrix instruction, its mapping counts warps, and its tiles must be
 // whole fragments of a matrix product (checked).
 StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector);

@@ -10,6 +10,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
+#include "expr/infer.h"
 #include "expr/suites.h"
 #include "tile/bsp/document.h"
 #include "tile/group.h"
@@ -102,13 +103,11 @@ Map shapes_of(const TileSpace& space) {
   return out;
 }
 
-// Of inputs that are sums of an earlier node.
 Map dtypes_of(const TileSpace& space) {
   Map out;
-  for (std::size_t t = 0; t < space.expression.tensors.size(); ++t) {
-    const expr::Tensor& tensor = space.expression.tensors[t];
-    if (static_cast<int>(t) != space.output.tensor && tensor.dtype != space.expression.dtype)
-      out.push_back({tensor.name, base::name_of(tensor.dtype), {}});
+  for (const int t : expr::tensors_of_given_dtypes(space.expression)) {
+    const expr::Tensor& tensor = space.expression.tensors[static_cast<std::size_t>(t)];
+    out.push_back({tensor.name, base::name_of(tensor.dtype), {}});
   }
   return out;
 }

@@ -75,7 +75,7 @@ void read_dtypes(const Value* v, expr::Problem& problem, Diagnostics& diags) {
   if (dtypes == nullptr) return;
   for (const Entry& e : *dtypes)
     if (const auto dtype = read_dtype(&e.value, "dtypes." + e.key, diags))
-      problem.dtypes.push_back({e.key, *dtype, e.value.at});
+      problem.dtypes.tensors.push_back({e.key, *dtype, e.value.at});
 }
 
 std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics& diags) {
@@ -91,9 +91,9 @@ std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics&
   if (problem.at.column > 0) ++problem.at.column;  // the text begins after the quote
   read_sizes(stage.find("sizes"), problem, diags);
   read_shapes(stage.find("shapes"), problem, diags);
-  problem.dtype = read_dtype(stage.find("dtype"), "dtype", diags).value_or(base::Dtype::kF32);
+  problem.dtypes.arithmetic = read_dtype(stage.find("dtype"), "dtype", diags).value_or(base::Dtype::kF32);
   read_dtypes(stage.find("dtypes"), problem, diags);
-  problem.accumulate = read_dtype(stage.find("accumulate"), "accumulate", diags);
+  problem.dtypes.accumulate = read_dtype(stage.find("accumulate"), "accumulate", diags);
   if (diags.errors().size() != before) return std::nullopt;
   std::optional<expr::Expression> e = expr::build(problem, diags);
   if (e && e->stages.size() != 1) {

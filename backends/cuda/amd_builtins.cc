@@ -30,6 +30,7 @@ Word word_of(base::Dtype dtype, std::int64_t bytes) {
     case base::Dtype::kF64:
       return {"double", 8};
     case base::Dtype::kI8:
+    case base::Dtype::kU8:
     case base::Dtype::kF8E4M3:
     case base::Dtype::kF8E5M2:
     case base::Dtype::kF8E4M3Fnuz:

@@ -177,6 +177,8 @@ class Arithmetic {
         return fmt::format("{}({}({}))", type_of(dtype), type_ == Type::kDouble ? "to_odd" : "float", value);
       case Dtype::kI8:
         return fmt::format("to_i8({})", value);
+      case Dtype::kU8:
+        return fmt::format("to_u8({})", value);
       case Dtype::kI32:
         return type_ == Type::kInt ? value : fmt::format("to_i32({})", value);
     }

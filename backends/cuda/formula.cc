@@ -30,6 +30,8 @@ std::string_view type_of(base::Dtype dtype) {
       return "bf16";
     case base::Dtype::kI8:
       return "signed char";
+    case base::Dtype::kU8:
+      return "unsigned char";
     case base::Dtype::kI32:
       return "int";
     case base::Dtype::kF64:

@@ -251,6 +251,8 @@ TILESCOPE_DEVICE int to_i32(double x) {
 }
 TILESCOPE_DEVICE signed char to_i8(int x) { return static_cast<signed char>(max_of(-128, min_of(x, 127))); }
 TILESCOPE_DEVICE signed char to_i8(double x) { return to_i8(to_i32(x)); }
+TILESCOPE_DEVICE unsigned char to_u8(int x) { return static_cast<unsigned char>(max_of(0, min_of(x, 255))); }
+TILESCOPE_DEVICE unsigned char to_u8(double x) { return to_u8(to_i32(x)); }
 
 // Division that rounds down, and its rest, for a positive divisor.
 template <class Integer>

@@ -251,7 +251,7 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
     KnownTimes known;
     if (options.rows)
       known.measured = times_in(read_kept_rows(*options.rows, diags), a.name);
-    else if (source.workload.dtype.value_or(base::Dtype::kF32) == base::Dtype::kF32)  // which published times are of
+    else if (api::computes_f32(source.workload))  // which published times are of
       known.published = load_published(a.name, suite, diags);
     if (!known.published && !known.measured && !options.simulate && diags.ok())
       diags.error({},

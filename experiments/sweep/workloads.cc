@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/fields.h"
 #include "experiments/sweep/detail/spec.h"
+#include "expr/infer.h"
 #include "expr/parse_args.h"
 #include "expr/suites.h"
 
@@ -40,14 +41,14 @@ class WorkloadsReader {
     const Value* suite = f.take("suite");
     const Value* op = f.take("op");
     const double weight = read_weight(f.take("weight"));
-    const auto dtype = read_dtype(f.take("dtype"));
+    const Value* dtype = f.take("dtype");
     if (item.is_map() && (suite == nullptr) == (op == nullptr))
       diags_.error(item.at, "a workload has either suite or op");
     if (suite != nullptr) {
       const Value* only = f.take("only");
       const Value* sizes = f.take("size");
       f.finish();
-      if (dtype) read_suite(*suite, only, sizes, *dtype, weight);
+      read_suite(*suite, only, sizes, dtype, weight);
     } else {
       read_operator(f, item, op, dtype, weight);
     }
@@ -60,19 +61,9 @@ class WorkloadsReader {
     return weight.value_or(1);
   }
 
-  // Where none is given, a value that is none.
-  struct GivenDtype {
-    std::optional<base::Dtype> dtype;
-  };
-
-  // Nothing after an error.
-  std::optional<GivenDtype> read_dtype(const Value* v) {
-    if (v == nullptr) return GivenDtype{};
-    const auto choice = base::as_choice(v, "dtype", base::dtype_names(), diags_);
-    return choice ? std::optional(GivenDtype{static_cast<base::Dtype>(*choice)}) : std::nullopt;
-  }
-
-  void read_suite(const Value& suite, const Value* only, const Value* sizes, GivenDtype dtype, double weight) {
+  void read_suite(const Value& suite, const Value* only, const Value* sizes, const Value* dtype, double weight) {
+    const auto of_all = base::as_choice(dtype, "dtype", base::dtype_names(), diags_);
+    if (dtype != nullptr && !of_all) return;
     const auto name = base::as_text(&suite, "suite", diags_);
     if (!name) return;
     if (!expr::is_suite_file(*name) && !base::as_choice(&suite, "suite", expr::suite_names(), diags_)) return;
@@ -81,7 +72,8 @@ class WorkloadsReader {
     if (given) variables = expr::parse_sizes(*given, file_.text_at(*sizes), diags_);
     if (!variables) return;
     const std::string path = expr::is_suite_file(*name) ? file_.path_of(*name) : *name;
-    const auto read = expr::read_suite(path, dtype.dtype, *variables, diags_);
+    const auto read = expr::read_suite(path, of_all ? std::optional(static_cast<base::Dtype>(*of_all)) : std::nullopt,
+                                       *variables, diags_);
     auto operators = read ? api::expressions_of(*read, false, diags_) : std::nullopt;
     if (!operators) return;
     const std::vector<std::string_view> chosen = read_only(only, *operators);
@@ -115,13 +107,12 @@ class WorkloadsReader {
     return text ? api::OperatorText::Part{*text, file_.text_at(*v)} : api::OperatorText::Part{};
   }
 
-  void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<GivenDtype> dtype,
-                     double weight) {
+  void read_operator(base::Fields& f, const Value& item, const Value* op, const Value* dtype, double weight) {
     const auto id = base::as_text(f.take("id"), "id", diags_);
     const api::OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
-                                 dtype.value_or(GivenDtype{}).dtype.value_or(base::Dtype::kF32)};
+                                 part_of(dtype, "dtype")};
     f.finish();
-    if (text.op.text.empty() || !dtype) return;
+    if (text.op.text.empty()) return;
     if (auto e = api::expression_of(text, false, diags_)) {
       std::string kind = api::kind_of_whole(*e);
       add({id.value_or(""), std::move(kind), weight, std::move(*e), {}, item.at}, item.at,
@@ -144,7 +135,7 @@ class WorkloadsReader {
       w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
     }
     auto there = named(w.name);
-    for (const std::string& more : {variables, std::string(base::name_of(w.expression.dtype))}) {
+    for (const std::string& more : {variables, expr::dtypes_text(w.expression)}) {
       if (there == out_.end() || is_same(*there) || given != Given::kBySuite) break;
       if (more.empty()) continue;
       w.name += " " + more;
@@ -182,7 +173,7 @@ Value document_of(const expr::Expression& e) {
   }
   return base::Map{{"stages", std::move(stages), {}},
                    {"tensors", std::move(tensors), {}},
-                   {"dtype", base::name_of(e.dtype), {}},
+                   {"dtype", expr::dtypes_text(e), {}},
                    {"accumulate", base::name_of(e.accumulate), {}}};
 }
 

@@ -26,7 +26,8 @@ CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const CachedRead read = of_micro_kernel(
       p, [&](const auto& kernel) { return cached_read(kernel, p, operand, warp, max_access, reads_of_step); });
   const double reads = read.accesses * warps;
-  return {write, read.access, std::max(1.0, pieces), reads, read.by_instruction ? 0 : reads * read.left};
+  const double instructions = read.by_instruction ? 0 : reads * read.left + read.converted * warps;
+  return {write, read.access, std::max(1.0, pieces), reads, instructions};
 }
 
 }  // namespace tilescope::model

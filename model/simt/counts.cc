@@ -163,7 +163,7 @@ class BlockCounter {
     if (p_.matrix() != nullptr) {
       const CachedRead read =
           of_micro_kernel(p_, [&](const auto& kernel) { return cached_read(kernel, p_, i, g_.warp, g_.max_access()); });
-      c.reads = read.accesses;
+      c.reads = read.accesses + read.converted;
       c.scratchpad.read = cached_access(read.access, read.accesses * warps(), 0, g_, table());
       return c;
     }

@@ -78,7 +78,7 @@ api::ProgramSource source_of(const Problem& p) {
   api::ProgramSource source;
   source.workload.op = p.op;
   source.workload.sizes = p.sizes;
-  source.workload.dtype = p.dtype;
+  source.workload.dtype = base::name_of(p.dtype);
   return source;
 }
 

@@ -50,8 +50,8 @@ expr::Expression built(const Operator& o) {
   expr::Problem problem;
   problem.text = o.expression;
   problem.at = at;
-  problem.dtype = o.dtype;
-  problem.accumulate = o.accumulate;
+  problem.dtypes.arithmetic = o.dtype;
+  problem.dtypes.accumulate = o.accumulate;
   problem.sizes = expr::parse_sizes(o.sizes, at, diags).value();
   auto e = expr::build(problem, diags);
   require_no_errors(diags);

@@ -35,13 +35,14 @@ inline const arch::ArchSpec& v100() {
 }
 
 inline expr::Expression expression(std::string_view op, std::string_view size, std::string_view shape = {},
-                                   base::Dtype dtype = base::Dtype::kF32) {
+                                   base::Dtype dtype = base::Dtype::kF32,
+                                   const std::vector<expr::GivenDtype>& of_tensors = {}) {
   base::Diagnostics diags;
   const base::Position at{diags.add_source("test"), 1, 1};
   expr::Problem problem;
   problem.text = op;
   problem.at = at;
-  problem.dtype = dtype;
+  problem.dtypes = {dtype, {}, of_tensors};
   if (!size.empty()) problem.sizes = expr::parse_sizes(size, at, diags).value_or(std::vector<expr::GivenSize>{});
   if (!shape.empty()) problem.shapes = expr::parse_shapes(shape, at, diags).value_or(std::vector<expr::GivenShape>{});
   const auto built = expr::build(problem, diags);

@@ -19,8 +19,9 @@
 namespace tilescope::tests {
 
 // Operands with every dimension side by side, a batch, and convolutions as implicit products; each input's innermost
-// dimension side by side with `whole` elements or a multiple of them.
-inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, std::int64_t whole = 1) {
+// dimension side by side with `whole` elements or a multiple of them. Where they are converted, in one of three, inputs
+// of other dtypes, whose values the product's dtype holds.
+inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, std::int64_t whole, bool converted) {
   static const std::vector<Form> kForms = {
       {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},          {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
       {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},          {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
@@ -39,7 +40,16 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, s
     const bool innermost = op.find(fmt::format(",{}]", *a), op.find('!')) != std::string::npos;
     sizes.push_back(fmt::format("{}={}", *a, innermost ? base::round_up(size, whole) : size));
   }
-  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+  const std::string all = fmt::format("{}", fmt::join(sizes, ","));
+  expr::Expression e = expression(form.op, all, {}, dtype);
+  if (!converted || any_of_range(0, 2) > 0) return e;
+  std::vector<base::Dtype> held;
+  for (const base::DtypeName& d : base::kDtypes)
+    if (base::holds(dtype, d.dtype)) held.push_back(d.dtype);
+  std::vector<expr::GivenDtype> given;
+  for (const expr::Tensor& t : e.tensors)
+    if (t.producer == expr::kInput && any_of_range(0, 1) == 0) given.push_back({t.name, any_element(held), {}});
+  return expression(form.op, all, {}, dtype, given);
 }
 
 // The axes along which fragments can lie, drawn from all that can; nothing where there are none.
@@ -67,7 +77,8 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
     if (tile::matrix_refusal(c).empty() && c.operands.has_value() == cached) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
   const std::int64_t whole = boxes ? tile::shortest_row(*chip.core.tma).n / 2 / base::size_of(instruction.dtype).n : 1;
-  const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
+  const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole,
+                                         tile::converts_operands(instruction));
   const auto space = tile::make_space(e, any_collapse(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
   if (!axes) RC_DISCARD("no matrix product");

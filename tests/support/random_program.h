@@ -30,14 +30,30 @@ struct Form {
   const char* axes;
 };
 
-// The expression of a form, with small random sizes of up to `most` (3 of the window's axes r and s).
+// Dtypes of some of the tensors of an operator, as far as its arithmetic holds their values.
+inline std::vector<expr::GivenDtype> any_dtypes(const expr::Expression& e) {
+  using base::Dtype;
+  std::vector<Dtype> known = {Dtype::kI8, Dtype::kI32};
+  if (!base::is_integer(e.dtype))
+    known.insert(known.end(), {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4M3, Dtype::kF8E5M2});
+  if (e.dtype == Dtype::kF64) known.push_back(Dtype::kF64);
+  std::vector<expr::GivenDtype> out;
+  for (const expr::Tensor& t : e.tensors)
+    if (any_of_range(0, 1) == 0) out.push_back({t.name, any_element(known), {}});
+  return out;
+}
+
+// The expression of a form, with small random sizes of up to `most` (3 of the window's axes r and s) and, in one of
+// four, with dtypes of its tensors.
 inline expr::Expression any_sized(const Form& form, std::int64_t most, base::Dtype dtype) {
   std::vector<std::string> sizes;
   for (const char* a = form.axes; *a != 0; ++a) {
     const bool window = (*a == 'r' || *a == 's');
     sizes.push_back(fmt::format("{}={}", *a, any_of_range(1, window ? 3 : most)));
   }
-  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+  const std::string all = fmt::format("{}", fmt::join(sizes, ","));
+  expr::Expression e = expression(form.op, all, {}, dtype);
+  return any_of_range(0, 3) > 0 ? e : expression(form.op, all, {}, dtype, any_dtypes(e));
 }
 
 inline base::Dtype any_float() {

@@ -13,7 +13,7 @@ inline api::Workload workload(const std::string& op, const std::string& sizes, b
   api::Workload w;
   w.op = op;
   w.sizes = sizes;
-  w.dtype = dtype;
+  w.dtype = base::name_of(dtype);
   return w;
 }
 

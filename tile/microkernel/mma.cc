@@ -137,7 +137,7 @@ const FragmentMap& fragment_map(const MatrixUnit& unit, std::size_t operand) {
 }
 
 FragmentRead fragment_read(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
-  if (p.matrix()->spec->load)
+  if (p.matrix()->spec->load && !is_converted(p, operand))
     if (const auto rows = RowLoads(p, operand).read()) return *rows;
   const FragmentMap& map = fragment_map(*p.matrix(), operand);
   const std::int64_t element = p.space->inputs[operand].element.n;

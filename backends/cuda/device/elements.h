@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/dtype.h"
@@ -25,7 +26,10 @@ inline int whole_input(std::uint64_t seed, std::int64_t index) {
 
 // The input value of a whole number: itself for integers, a quarter of it for floats, so that sums and products of many
 // inputs are exact.
-inline double input_of(base::Dtype dtype, int whole) { return base::is_integer(dtype) ? whole : 0.25 * whole; }
+inline double input_of(base::Dtype dtype, int whole) {
+  if (!base::range_of(dtype).negative) return std::abs(whole);
+  return base::is_integer(dtype) ? whole : 0.25 * whole;
+}
 
 // Writes one element, whose dtype must represent `value` exactly, to the bytes from `to` on.
 inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
@@ -40,6 +44,8 @@ inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
       return put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
     case base::Dtype::kI8:
       return put(static_cast<std::int8_t>(value));
+    case base::Dtype::kU8:
+      return put(static_cast<std::uint8_t>(value));
     case base::Dtype::kI32:
       return put(static_cast<std::int32_t>(value));
     case base::Dtype::kF64:
@@ -67,6 +73,8 @@ inline double read_element(base::Dtype dtype, const unsigned char* from) {
       return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(get(std::uint16_t{})) << 16));
     case base::Dtype::kI8:
       return get(std::int8_t{});
+    case base::Dtype::kU8:
+      return get(std::uint8_t{});
     case base::Dtype::kI32:
       return get(std::int32_t{});
     case base::Dtype::kF64:

@@ -25,6 +25,7 @@ Element element_of(base::Dtype dtype) {
     case base::Dtype::kBf16:
       return kBfloat16;
     case base::Dtype::kI8:
+    case base::Dtype::kU8:
     case base::Dtype::kF8E4M3:
     case base::Dtype::kF8E5M2:
     case base::Dtype::kF8E4M3Fnuz:

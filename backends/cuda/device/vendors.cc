@@ -38,6 +38,8 @@ TypeNumbers type_numbers(base::Dtype dtype) {
       return {14, 9};
     case base::Dtype::kI8:
       return {3, kUnknown};
+    case base::Dtype::kU8:
+      return {8, kUnknown};
     case base::Dtype::kI32:
       return {10, kUnknown};
     case base::Dtype::kF64:

@@ -23,8 +23,22 @@ void MmaLowering::add_registers() {
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))
       fragments *= s_.p.mapping[a].thread_extent() / tile_.extent_of_fragment(a);
     const tile::Operand& o = s_.space().inputs[i];
-    registers_.push_back(s_.block.registers(o.name + "_part", s_.tensor_of(o).dtype, fragments * elements_of(i)));
+    registered_.push_back(fragments * elements_of(i));
+    loaded_.push_back(s_.block.registers(o.name + "_part", s_.tensor_of(o).dtype, registered_[i]));
+    registers_.push_back(tile::is_converted(s_.p, i)
+                             ? s_.block.registers(o.name + "_converted", s_.expression().dtype, registered_[i])
+                             : loaded_[i]);
   }
+}
+
+Statement MmaLowering::convert_fragments(std::size_t i) {
+  const int index = tile_.loop(s_.space().inputs[i].name + "_element", registered_[i]);
+  const Affine element = s_.maker().value(index);
+  const Compute convert{{registers_[i], element},
+                        expr::Reducer::kNone,
+                        {{.kind = expr::NodeKind::kRead, .index = 0}},
+                        {{loaded_[i], element}}};
+  return nest({{index, registered_[i], 1, 1}}, {{convert, {}}}, true).front();
 }
 
 std::vector<AxisLoop> MmaLowering::element_loops(std::size_t i, std::size_t first, Affine& to, MatrixPlace& place) {
@@ -62,7 +76,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   if (!read.by_rows()) {
     MatrixPlace place = tile_.lane_place(tile::digits_of(map.lanes));
     const std::vector<AxisLoop> inside = element_loops(i, bits_of(read.run), to, place);
-    return nested(Copy{{registers_[i], to}, from(1, place, read.run), read.run, {}, {}}, inside);
+    return nested(Copy{{loaded_[i], to}, from(1, place, read.run), read.run, {}, {}}, inside);
   }
   // A lane names the row of its number.
   MatrixPlace place = tile_.lane_place(tile::digits_of(std::span(read.rows.begin(), read.rows.end())));
@@ -71,7 +85,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   load.count = std::int64_t{1} << read.rows.size();
   load.map = tile::map_of_load(s_.p, i, read);
   load.transposed = read.how == tile::FragmentRead::How::kTransposedRows;
-  load.rows = {{registers_[i], to}, from(read.together, place, read.run), read.run, {}, {}};
+  load.rows = {{loaded_[i], to}, from(read.together, place, read.run), read.run, {}, {}};
   if (load.count < s_.p.lanes()) load.rows.when.push_back({tile_.lane_digit(1, s_.p.lanes()), load.count});
   return nested(std::move(load), inside);
 }
@@ -84,6 +98,7 @@ Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
     const MatrixSide side = tile_.side(i);
     body.push_back(load_fragments(i, at, ring_stage));
+    if (tile::is_converted(s_.p, i)) body.push_back(convert_fragments(i));
     Access& factor = i == 0 ? multiply.a : multiply.b;
     factor = {registers_[i], tile_.number(tile_.axes_of(side), side.axis, 1) * elements_of(i)};
   }

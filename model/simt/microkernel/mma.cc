@@ -71,6 +71,7 @@ CachedRead cached_read(const tile::Mma& kernel, const StageProgram& p, std::size
   WarpAccess access;
   access.bytes = read.run * p.space->operand(operand).element.n;
   const double fragments = fragments_of(kernel.unit, p, operand);
+  if (tile::is_converted(p, operand)) out.converted = fragments * static_cast<double>(map.elements_of_lane());
   if (!read.by_rows()) {
     out.accesses = fragments * static_cast<double>(map.elements_of_lane() / read.run);
     for (std::int64_t lane = 0; lane < std::min(warp, map.lane_count()); ++lane)
@@ -100,7 +101,10 @@ std::int64_t fragment_registers(const tile::Mma& kernel, const StageProgram& p, 
   const tile::MatrixUnit& u = kernel.unit;
   const arch::FragmentMap& map = tile::fragment_map(u, operand);
   const std::int64_t copies = map.lane_count() * map.elements_of_lane() / ((operand == 0 ? u.m : u.n) * u.k);
-  return registers_for(p, fragment_of(p, operand) * copies, p.space->inputs[operand].element);
+  const std::int64_t elements = fragment_of(p, operand) * copies;
+  const std::int64_t loaded = registers_for(p, elements, p.space->inputs[operand].element);
+  if (!tile::is_converted(p, operand)) return loaded;
+  return loaded + registers_for(p, elements, base::size_of(p.space->expression.dtype));
 }
 
 std::optional<Arithmetic> arithmetic_of(const tile::Mma& kernel, const StageProgram& /*p*/, const Machine& m) {

@@ -25,8 +25,8 @@ inline Built build(std::string_view op, std::string_view size = {}, std::string_
   expr::Problem problem;
   problem.text = op;
   problem.at = begin("--op");
-  problem.dtype = dtype;
-  problem.accumulate = accumulate;
+  problem.dtypes.arithmetic = dtype;
+  problem.dtypes.accumulate = accumulate;
   const base::Position sizes_at = begin("--size");
   const base::Position shapes_at = begin("--shape");
   if (!size.empty()) problem.sizes = expr::parse_sizes(size, sizes_at, diags).value_or(std::vector<expr::GivenSize>{});

@@ -161,13 +161,13 @@ TEST(Inlined, SaysThatANarrowIntermediateIsNoLongerRounded) {
 }
 
 TEST(Inlined, IntegersStayWhereTheyWrapAlike) {
-  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 3; S[j] +=! T[i] * J[i,j]", "i=4,j=2", {}, Dtype::kI8)),
+  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 3; S[j] +=! T[i] * J[i,j]", "i=4,j=2", {}, Dtype::kI32)),
             "S[j] +=! I[i] * 3 * J[i,j]");
-  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] / 2; O[i] = T[i] * 2", "i=4", {}, Dtype::kI8)),
+  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] / 2; O[i] = T[i] * 2", "i=4", {}, Dtype::kI32)),
             "'T' rounds its values to i32 and saturates, its body does not");
-  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 2; O[i] = T[i] * 2", "i=4", {}, Dtype::kI8, Dtype::kI8)),
+  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 2; O[i] = T[i] * 2", "i=4", {}, Dtype::kI8)),
             "'T' rounds its values to i8 and saturates, its body does not");
-  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 3; O[i] = T[i] / 2", "i=4", {}, Dtype::kI8)),
+  EXPECT_EQ(outcome(inlined, built("T[i] = I[i] * 3; O[i] = T[i] / 2", "i=4", {}, Dtype::kI32)),
             "'T' wraps at 32 bits, its reader 'O' does not");
 }
 

@@ -98,8 +98,8 @@ inline std::string dump_of_text(const expr::Expression& e) {
   expr::Problem problem;
   problem.text = expr::to_text(e);
   problem.at = {diags.add_source("text"), 1, 1};
-  problem.dtype = e.dtype;
-  problem.accumulate = e.accumulate;
+  problem.dtypes.arithmetic = e.dtype;
+  problem.dtypes.accumulate = e.accumulate;
   std::map<std::string, std::int64_t> sizes;
   for (const expr::Stage& s : e.stages)
     for (const expr::Axis& a : s.axes) sizes[a.name] = a.size;

@@ -245,8 +245,8 @@ TEST(Suites, AnOperatorsOwnDtypeGoesFirst) {
                                     std::pair{std::optional(base::Dtype::kBf16), base::Dtype::kBf16}}) {
     const auto suite = read_text(kOwn, {{"batch", 1, {}}}, given);
     ASSERT_TRUE(suite);
-    EXPECT_EQ(suite->operators[0].problem.dtype, of_a);
-    EXPECT_EQ(suite->operators[1].problem.dtype, base::Dtype::kF32);
+    EXPECT_EQ(suite->operators[0].problem.dtypes.arithmetic, of_a);
+    EXPECT_EQ(suite->operators[1].problem.dtypes.arithmetic, base::Dtype::kF32);
   }
 }
 

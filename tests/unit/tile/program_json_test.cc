@@ -89,7 +89,7 @@ TEST(ProgramJson, SumsOfOneNodeAreInputsOfAnother) {
   expr::Problem problem;
   problem.text = "T[i] +=! A[i,k] * B[k]; O[i] = T[i] + T[i]";
   problem.sizes = {{"i", 64, {}}, {"k", 32, {}}};
-  problem.dtype = base::Dtype::kI8;
+  problem.dtypes.arithmetic = base::Dtype::kI8;
   const std::optional<expr::Expression> e = expr::build(problem, diags);
   ASSERT_TRUE(e);
   RProgram program{"v100", {}, {{0, 1, "T", "dram"}}};
@@ -109,9 +109,10 @@ TEST(ProgramJson, SumsOfOneNodeAreInputsOfAnother) {
     return tests::read_program(other, v100()).errors;
   };
   EXPECT_THAT(changed(R"("dtypes":{"T")", R"("dtypes":{"O")"),
-              testing::Contains(testing::HasSubstr("no input is called 'O'")));
-  EXPECT_THAT(changed(R"({"T":"i32"})", R"({"T":"f32"})"),
-              testing::Contains(testing::HasSubstr("'T' is of f32, which is neither i8 nor the accumulator's i32")));
+              testing::Contains(testing::HasSubstr("T is i8 of 64 here, and i32 of 64 in an earlier node")));
+  EXPECT_THAT(
+      changed(R"({"T":"i32"})", R"({"T":"f32"})"),
+      testing::Contains(testing::HasSubstr("'T' is of f32, but the arithmetic is of i8: expected a float before it")));
 }
 
 TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {

@@ -23,8 +23,12 @@ class MmaLowering final : public MatrixLowering {
   // lane's own count is added to `to`, where in the fragment to `place`.
   std::vector<AxisLoop> element_loops(std::size_t operand, std::size_t first, Affine& to, MatrixPlace& place);
   Statement load_fragments(std::size_t operand, const StepPosition& at, const Affine& ring_stage);
+  // Elements of an operand's fragments, loaded in another dtype, in the instruction's.
+  Statement convert_fragments(std::size_t operand);
 
-  std::vector<int> registers_;  // by input: of its fragments
+  std::vector<int> registers_;            // by input: of its fragments
+  std::vector<int> loaded_;               // by input: the same before they are converted; else the same buffer
+  std::vector<std::int64_t> registered_;  // by input: elements of both
 };
 
 }  // namespace tilescope::lower

@@ -28,6 +28,7 @@ struct CachedRead {
   AccessPattern access;         // the first of the first warp
   double accesses = 0;          // of one warp, as the program has them
   double left = 1;              // the share of them that is left where a body's equal ones are made once
+  double converted = 0;         // elements that each lane of one warp converts before they are multiplied
   bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
 };
 

@@ -69,7 +69,7 @@ TEST(SampledOutputs, AreThoseOfThePlainLoops) {
     api::ProgramSource source;
     source.workload.suite = "examples";
     source.workload.small = true;
-    source.workload.dtype = dtype;
+    source.workload.dtype = base::name_of(dtype);
     if (dtype == base::Dtype::kF32) source.top = 2;
     for (const Lowered& l : lowered(source, chip("a100"))) {
       const lower::NamedValues all = all_values(l);
