@@ -106,22 +106,22 @@ base::Value to_document(const PredictedRow& r) {
   constexpr std::size_t kKeys = 20;
   base::Map row;
   row.reserve(kKeys);
-  row.push_back({"id", r.id, {}});
-  if (!r.group.empty()) row.push_back({"group", r.group, {}});
-  if (r.count) row.push_back({"count", *r.count, {}});
+  row.push_back({"id", r.id});
+  if (!r.group.empty()) row.push_back({"group", r.group});
+  if (r.count) row.push_back({"count", *r.count});
   if (r.prediction) base::append(row, to_entries(*r.prediction));
-  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-  if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
-  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us});
+  if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n"))});
   return row;
 }
 
 base::Value to_document(const BatchSummary& s) {
-  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
-                       {"predicted", static_cast<std::int64_t>(s.predicted), {}},
-                       {"failed", static_cast<std::int64_t>(s.failed), {}}};
+  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows)},
+                       {"predicted", static_cast<std::int64_t>(s.predicted)},
+                       {"failed", static_cast<std::int64_t>(s.failed)}};
   base::append(summary, to_entries(s.errors));
-  if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us"), {}});
+  if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us")});
   return summary;
 }
 

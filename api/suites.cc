@@ -41,16 +41,16 @@ std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Dia
 
 base::Value to_document(const SuiteSummary& suite) {
   base::Map variables;
-  for (const auto& [name, value] : suite.variables) variables.push_back({name, value, {}});
+  for (const auto& [name, value] : suite.variables) variables.push_back({name, value});
   base::List operators;
   for (const SuiteRow& r : suite.operators)
-    operators.emplace_back(base::Map{{"id", r.id, {}},
-                                     {"kind", r.kind, {}},
-                                     {"dtype", r.dtype, {}},
-                                     {"count", r.count, {}},
-                                     {"sizes", r.sizes, {}},
-                                     {"operations", r.operations, {}}});
-  return base::Map{{"variables", std::move(variables), {}}, {"operators", std::move(operators), {}}};
+    operators.emplace_back(base::Map{{"id", r.id},
+                                     {"kind", r.kind},
+                                     {"dtype", r.dtype},
+                                     {"count", r.count},
+                                     {"sizes", r.sizes},
+                                     {"operations", r.operations}});
+  return base::Map{{"variables", std::move(variables)}, {"operators", std::move(operators)}};
 }
 
 std::vector<std::string_view> suite_names() { return expr::suite_names(); }

@@ -97,7 +97,7 @@ class EntriesWriter {
   void numbers(NamedColumn c, const std::vector<Entry>& entries, Number Entry::* number) {
     Map map;
     map.reserve(entries.size());
-    for (const Entry& e : entries) map.push_back({std::string(e.name).append(c.suffix), Value(e.*number), {}});
+    for (const Entry& e : entries) map.push_back({std::string(e.name).append(c.suffix), Value(e.*number)});
     put(c.column.name, std::move(map));
   }
   template <class Entry>
@@ -113,7 +113,7 @@ class EntriesWriter {
     describe(inner, row);
     return map;
   }
-  void put(std::string_view name, Value v) { out_.push_back({std::string(name), std::move(v), {}}); }
+  void put(std::string_view name, Value v) { out_.push_back({std::string(name), std::move(v)}); }
 
   Map& out_;
 };
@@ -134,7 +134,7 @@ template <class Entry>
 Map entries_by_name(const std::vector<Entry>& entries) {
   Map out;
   out.reserve(entries.size());
-  for (const Entry& e : entries) out.push_back({e.name, to_entries(e), {}});
+  for (const Entry& e : entries) out.push_back({e.name, to_entries(e)});
   return out;
 }
 
@@ -314,16 +314,16 @@ class SchemaWriter {
  public:
   // An object with the described properties; documents may have further ones.
   Map schema() && {
-    Map out{{"type", "object", {}}, {"properties", std::move(properties_), {}}};
-    if (!required_.empty()) out.push_back({"required", std::move(required_), {}});
+    Map out{{"type", "object"}, {"properties", std::move(properties_)}};
+    if (!required_.empty()) out.push_back({"required", std::move(required_)});
     return out;
   }
 
   template <class T>
   void field(Column c, const T&) {
-    put(c, {{"type", kSchemaType<T>, {}}}, !kIsOptional<T>);
+    put(c, {{"type", kSchemaType<T>}}, !kIsOptional<T>);
   }
-  void flag(Column c, bool, bool usual) { put(c, {{"type", "boolean", {}}, {"default", usual, {}}}, false); }
+  void flag(Column c, bool, bool usual) { put(c, {{"type", "boolean"}, {"default", usual}}, false); }
   template <class Row>
   void part(const Row&) {
     const bool always = std::exchange(always_, always_ && !kIsOptional<Row>);
@@ -339,7 +339,7 @@ class SchemaWriter {
   }
   template <class Entry, class Number>
   void numbers(NamedColumn c, const std::vector<Entry>&, Number Entry::*) {
-    put(c.column, by_name({{"type", kSchemaType<Number>, {}}}), true);
+    put(c.column, by_name({{"type", kSchemaType<Number>}}), true);
   }
   template <class Entry>
   void rows(NamedColumn c, const std::vector<Entry>&) {
@@ -358,10 +358,10 @@ class SchemaWriter {
     describe(inner, empty<Row>());
     return std::move(inner).schema();
   }
-  static Map by_name(Map schema) { return {{"type", "object", {}}, {"additionalProperties", std::move(schema), {}}}; }
+  static Map by_name(Map schema) { return {{"type", "object"}, {"additionalProperties", std::move(schema)}}; }
   void put(Column c, Map schema, bool required) {
-    schema.insert(schema.begin(), {"description", c.about, {}});
-    properties_.push_back({std::string(c.name), std::move(schema), {}});
+    schema.insert(schema.begin(), {"description", c.about});
+    properties_.push_back({std::string(c.name), std::move(schema)});
     if (required && always_) required_.emplace_back(c.name);
   }
 

@@ -72,7 +72,7 @@ class Value {
 struct Entry {
   std::string key;
   Value value;
-  Position at;  // of the key
+  Position at{};  // of the key; line 0 where the entry was not read
 };
 
 // Outside the class, because a Value that may hold a Map needs the whole Entry.

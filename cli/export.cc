@@ -71,8 +71,7 @@ int run(const Options& o) {
   if (!form || !sweep) return report(diags);
   const std::size_t rows = experiments::write_table_file(*store, *sweep, *form, o.out);
   if (o.json)
-    print_json(
-        base::Map{{"sweep", sweep->title, {}}, {"file", o.out, {}}, {"rows", static_cast<std::int64_t>(rows), {}}});
+    print_json(base::Map{{"sweep", sweep->title}, {"file", o.out}, {"rows", static_cast<std::int64_t>(rows)}});
   return kDone;
 }
 

@@ -42,13 +42,13 @@ int list(bool json) {
     }
     table.add({std::string(name), fmt::format("{}", suite->operators.size()), text_of(suite->variables)});
     base::Map variables;
-    for (const auto& [variable, value] : suite->variables) variables.push_back({variable, value, {}});
-    rows.emplace_back(base::Map{{"name", name, {}},
-                                {"operators", static_cast<std::int64_t>(suite->operators.size()), {}},
-                                {"variables", std::move(variables), {}}});
+    for (const auto& [variable, value] : suite->variables) variables.push_back({variable, value});
+    rows.emplace_back(base::Map{{"name", name},
+                                {"operators", static_cast<std::int64_t>(suite->operators.size())},
+                                {"variables", std::move(variables)}});
   }
   if (json)
-    print_json(base::Map{{"suites", std::move(rows), {}}});
+    print_json(base::Map{{"suites", std::move(rows)}});
   else
     table.print();
   return status;
@@ -87,7 +87,7 @@ int check(const Options& o) {
     const auto suite = read(o, file, diags);
     base::List errors;
     for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
-    rows.emplace_back(base::Map{{"file", file, {}}, {"ok", diags.ok(), {}}, {"errors", std::move(errors), {}}});
+    rows.emplace_back(base::Map{{"file", file}, {"ok", diags.ok()}, {"errors", std::move(errors)}});
     if (!diags.ok()) {
       status = report(diags);
       continue;
@@ -95,7 +95,7 @@ int check(const Options& o) {
     report_notes(diags);
     if (!o.json) fmt::print("{}: {} operators: good\n", file, suite->operators.size());
   }
-  if (o.json) print_json(base::Map{{"files", std::move(rows), {}}});
+  if (o.json) print_json(base::Map{{"files", std::move(rows)}});
   return status;
 }
 

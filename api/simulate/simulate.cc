@@ -118,33 +118,32 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
   base::List list;
   std::size_t failed = 0;
   for (const SimulatedRow& r : rows) {
-    base::Map row = {{"id", r.id, {}}};
-    if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
-    if (!r.group.empty()) row.push_back({"group", r.group, {}});
-    if (r.count) row.push_back({"count", *r.count, {}});
-    if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
+    base::Map row = {{"id", r.id}};
+    if (!r.kind.empty()) row.push_back({"kind", r.kind});
+    if (!r.group.empty()) row.push_back({"group", r.group});
+    if (r.count) row.push_back({"count", *r.count});
+    if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us});
     if (r.predicted_band) base::append(row, to_entries(*r.predicted_band));
     if (r.simulation) base::append(row, to_entries(*r.simulation));
-    if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-    if (r.measured_us && r.simulation)
-      row.push_back({"error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
-    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+    if (r.measured_us) row.push_back({"measured_us", *r.measured_us});
+    if (r.measured_us && r.simulation) row.push_back({"error_ratio", r.simulation->simulated_us / *r.measured_us - 1});
+    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n"))});
     failed += r.errors.empty() ? 0 : 1;
     list.emplace_back(std::move(row));
   }
   const auto total = totals_of(rows);
   const base::Value total_document = total ? to_document(*total, "simulated_us") : base::Value();
-  if (!batch && !total) return base::Map{{"operators", std::move(list), {}}};
-  if (!batch) return base::Map{{"operators", std::move(list), {}}, {"total", total_document, {}}};
-  base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size()), {}},
-                       {"simulated", static_cast<std::int64_t>(rows.size() - failed), {}},
-                       {"failed", static_cast<std::int64_t>(failed), {}}};
+  if (!batch && !total) return base::Map{{"operators", std::move(list)}};
+  if (!batch) return base::Map{{"operators", std::move(list)}, {"total", total_document}};
+  base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size())},
+                       {"simulated", static_cast<std::int64_t>(rows.size() - failed)},
+                       {"failed", static_cast<std::int64_t>(failed)}};
   std::vector<double> errors;
   for (const SimulatedRow& r : rows)
     if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);
   base::append(summary, to_entries(statistics_of(errors)));
-  if (total) summary.push_back({"total", total_document, {}});
-  return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
+  if (total) summary.push_back({"total", total_document});
+  return base::Map{{"rows", std::move(list)}, {"summary", std::move(summary)}};
 }
 
 }  // namespace tilescope::api

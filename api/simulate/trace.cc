@@ -251,23 +251,23 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
 }
 
 base::Value to_document(const TraceRow& r) {
-  base::Map document{{"requests", r.requests, {}},
-                     {"bursts", r.bursts, {}},
-                     {"cycles", r.cycles, {}},
-                     {"time_us", r.time_us, {}},
-                     {"useful_bytes", r.useful_bytes, {}},
-                     {"bus_bytes", r.bus_bytes, {}},
-                     {"bus_gbps", r.bus_gbps, {}},
-                     {"peak_ratio", r.peak_ratio, {}},
-                     {"row_hit_ratio", r.row_hit_ratio, {}},
-                     {"mean_latency_ns", r.mean_latency_ns, {}},
-                     {"p50_latency_ns", r.p50_latency_ns, {}},
-                     {"p95_latency_ns", r.p95_latency_ns, {}},
-                     {"p99_latency_ns", r.p99_latency_ns, {}},
-                     {"max_latency_ns", r.max_latency_ns, {}}};
+  base::Map document{{"requests", r.requests},
+                     {"bursts", r.bursts},
+                     {"cycles", r.cycles},
+                     {"time_us", r.time_us},
+                     {"useful_bytes", r.useful_bytes},
+                     {"bus_bytes", r.bus_bytes},
+                     {"bus_gbps", r.bus_gbps},
+                     {"peak_ratio", r.peak_ratio},
+                     {"row_hit_ratio", r.row_hit_ratio},
+                     {"mean_latency_ns", r.mean_latency_ns},
+                     {"p50_latency_ns", r.p50_latency_ns},
+                     {"p95_latency_ns", r.p95_latency_ns},
+                     {"p99_latency_ns", r.p99_latency_ns},
+                     {"max_latency_ns", r.max_latency_ns}};
   if (r.levels.empty()) return document;
-  document.push_back({"dirtied_bytes", r.dirtied_bytes, {}});
-  document.push_back({"levels", base::entries_by_name(r.levels), {}});
+  document.push_back({"dirtied_bytes", r.dirtied_bytes});
+  document.push_back({"levels", base::entries_by_name(r.levels)});
   return document;
 }
 

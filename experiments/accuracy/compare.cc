@@ -216,10 +216,10 @@ AccuracyOfKind accuracy_of_kind(const Comparison& c, const std::string* kind) {
 }
 
 base::Map to_entries(const AccuracyOfKind& f) {
-  base::Map out = {{"kind", f.kind, {}}};
-  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted), {}});
-  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated), {}});
-  if (f.model) out.push_back({"model", to_entries(*f.model), {}});
+  base::Map out = {{"kind", f.kind}};
+  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted)});
+  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated)});
+  if (f.model) out.push_back({"model", to_entries(*f.model)});
   return out;
 }
 
@@ -297,24 +297,23 @@ std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c) {
 }
 
 base::Value to_document(const ComparedRow& r) {
-  base::Map row = {{"id", r.id, {}}};
-  if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
-  if (!r.group.empty()) row.push_back({"group", r.group, {}});
-  if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
-  if (r.count) row.push_back({"count", *r.count, {}});
+  base::Map row = {{"id", r.id}};
+  if (!r.kind.empty()) row.push_back({"kind", r.kind});
+  if (!r.group.empty()) row.push_back({"group", r.group});
+  if (!r.tile.empty()) row.push_back({"tile", r.tile});
+  if (r.count) row.push_back({"count", *r.count});
   if (r.prediction) base::append(row, to_entries(*r.prediction));
-  if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
-  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-  if (r.core_mhz) row.push_back({"core_mhz", *r.core_mhz, {}});
+  if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us});
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us});
+  if (r.core_mhz) row.push_back({"core_mhz", *r.core_mhz});
   if (r.library_us) {
-    row.push_back({"library", r.library, {}});
-    row.push_back({"library_us", *r.library_us, {}});
+    row.push_back({"library", r.library});
+    row.push_back({"library_us", *r.library_us});
   }
-  if (r.measured_us && r.prediction)
-    row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1, {}});
+  if (r.measured_us && r.prediction) row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1});
   if (r.measured_us && r.simulation)
-    row.push_back({"simulated_error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
-  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+    row.push_back({"simulated_error_ratio", r.simulation->simulated_us / *r.measured_us - 1});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n"))});
   return row;
 }
 
@@ -323,15 +322,15 @@ base::Value summary_of(const Comparison& c) {
       std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
   base::List kinds;
   for (const AccuracyOfKind& f : accuracy_by_kind(c)) kinds.emplace_back(to_entries(f));
-  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size()), {}},
-                   {"failed", static_cast<std::int64_t>(failed), {}},
-                   {"left_out", static_cast<std::int64_t>(c.left_out), {}}};
-  if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
-  out.push_back({"kinds", std::move(kinds), {}});
+  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size())},
+                   {"failed", static_cast<std::int64_t>(failed)},
+                   {"left_out", static_cast<std::int64_t>(c.left_out)}};
+  if (!c.measured.empty()) out.push_back({"measured", c.measured});
+  out.push_back({"kinds", std::move(kinds)});
   const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });
-  if (const auto total = totals_of(c, false)) out.push_back({"total", to_document(*total, "predicted_us"), {}});
+  if (const auto total = totals_of(c, false)) out.push_back({"total", to_document(*total, "predicted_us")});
   if (const auto total = any_simulated ? totals_of(c, true) : std::nullopt)
-    out.push_back({"simulated_total", to_document(*total, "simulated_us"), {}});
+    out.push_back({"simulated_total", to_document(*total, "simulated_us")});
   return out;
 }
 

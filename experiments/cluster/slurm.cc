@@ -113,13 +113,13 @@ base::Value to_document(const Queue& q) {
   base::List tasks;
   for (const QueuedTask& t : q.tasks)
     tasks.emplace_back(
-        base::Map{{"shard", t.shard ? base::Value(static_cast<std::int64_t>(*t.shard)) : base::Value(nullptr), {}},
-                  {"state", t.state, {}},
-                  {"reason", t.reason, {}}});
-  return base::Map{{"array", q.jobs.array, {}},
-                   {"merge", q.jobs.merge, {}},
-                   {"tasks", std::move(tasks), {}},
-                   {"error", q.error.empty() ? base::Value(nullptr) : base::Value(q.error), {}}};
+        base::Map{{"shard", t.shard ? base::Value(static_cast<std::int64_t>(*t.shard)) : base::Value(nullptr)},
+                  {"state", t.state},
+                  {"reason", t.reason}});
+  return base::Map{{"array", q.jobs.array},
+                   {"merge", q.jobs.merge},
+                   {"tasks", std::move(tasks)},
+                   {"error", q.error.empty() ? base::Value(nullptr) : base::Value(q.error)}};
 }
 
 }  // namespace tilescope::experiments

@@ -31,22 +31,20 @@ base::Value to_document(const StoredShards& s) {
     for (const std::size_t n : numbers) out.emplace_back(static_cast<std::int64_t>(n));
     return out;
   };
-  return base::Map{{"count", static_cast<std::int64_t>(s.count), {}},
-                   {"points", static_cast<std::int64_t>(s.points), {}},
-                   {"here", list(s.here), {}},
-                   {"complete", list(s.complete), {}},
-                   {"missing", list(s.missing()), {}}};
+  return base::Map{{"count", static_cast<std::int64_t>(s.count)},
+                   {"points", static_cast<std::int64_t>(s.points)},
+                   {"here", list(s.here)},
+                   {"complete", list(s.complete)},
+                   {"missing", list(s.missing())}};
 }
 
 base::Value to_document(const Merged& m) {
   return base::Map{
-      {"sweep", m.title, {}},
-      {"shards", to_document(m.shards), {}},
-      {"points", static_cast<std::int64_t>(m.points), {}},
-      {"rows",
-       base::Map{{"read", static_cast<std::int64_t>(m.read), {}}, {"added", static_cast<std::int64_t>(m.added), {}}},
-       {}},
-      {"seconds", m.seconds, {}}};
+      {"sweep", m.title},
+      {"shards", to_document(m.shards)},
+      {"points", static_cast<std::int64_t>(m.points)},
+      {"rows", base::Map{{"read", static_cast<std::int64_t>(m.read)}, {"added", static_cast<std::int64_t>(m.added)}}},
+      {"seconds", m.seconds}};
 }
 
 }  // namespace tilescope::experiments

@@ -73,13 +73,13 @@ Chosen chosen_of_text(const std::string& text) { return static_cast<Chosen>(inde
 std::string text_of(const std::optional<StoredMultiFidelity>& e) {
   if (!e) return {};
   return base::to_json(
-      Map{{"mode", e->mode, {}},
-          {"front", e->front, {}},
-          {"validation_sample", static_cast<std::int64_t>(e->validation_sample), {}},
-          {"neighbours", e->neighbours ? Value(static_cast<std::int64_t>(*e->neighbours)) : Value(nullptr), {}},
-          {"seed", e->seed, {}},
-          {"cost", e->cost, {}},
-          {"chosen", kStages[static_cast<std::size_t>(e->chosen)], {}}});
+      Map{{"mode", e->mode},
+          {"front", e->front},
+          {"validation_sample", static_cast<std::int64_t>(e->validation_sample)},
+          {"neighbours", e->neighbours ? Value(static_cast<std::int64_t>(*e->neighbours)) : Value(nullptr)},
+          {"seed", e->seed},
+          {"cost", e->cost},
+          {"chosen", kStages[static_cast<std::size_t>(e->chosen)]}});
 }
 
 std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text) {
@@ -137,7 +137,7 @@ std::vector<StoredDifference> differences_of_text(const std::string& text) {
 std::string text_of(const std::vector<StoredAxis>& axes) {
   return text_of_rows(axes, [](const StoredAxis& a) {
     const Value group = a.group ? Value(static_cast<std::int64_t>(*a.group)) : Value(nullptr);
-    return Map{{"name", a.name, {}}, {"unit", a.unit, {}}, {"group", group, {}}};
+    return Map{{"name", a.name}, {"unit", a.unit}, {"group", group}};
   });
 }
 
@@ -152,7 +152,7 @@ std::vector<StoredAxis> axes_of_text(const std::string& text) {
 
 std::string text_of(const NumberNames& names) {
   Map out;
-  for (const auto& [column, list] : names) out.push_back({column, List(list.begin(), list.end()), {}});
+  for (const auto& [column, list] : names) out.push_back({column, List(list.begin(), list.end())});
   return base::to_json(std::move(out));
 }
 

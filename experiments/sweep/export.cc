@@ -149,7 +149,7 @@ std::string csv_line(const std::vector<Value>& cells, std::size_t columns) {
 std::string json_line(const std::vector<Value>& cells, const std::vector<std::string>& names) {
   base::Map out;
   for (std::size_t c = 0; c < cells.size(); ++c)
-    if (!cells[c].is_null()) out.push_back({names[c], cells[c], {}});
+    if (!cells[c].is_null()) out.push_back({names[c], cells[c]});
   return base::to_json(std::move(out)) + '\n';
 }
 
@@ -214,13 +214,13 @@ Value or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nul
 Value or_null(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
 
 Map entries_of(const OperatorAtPoint& op) {
-  return {{"id", op.id, {}},
-          {"kind", op.kind, {}},
-          {"weight", number(op.weight), {}},
-          {"time_us", or_null(op.us), {}},
-          {"share_ratio", or_null(op.share_ratio), {}},
-          {"bottleneck", or_null(op.bound_by), {}},
-          {"error", or_null(op.error), {}}};
+  return {{"id", op.id},
+          {"kind", op.kind},
+          {"weight", number(op.weight)},
+          {"time_us", or_null(op.us)},
+          {"share_ratio", or_null(op.share_ratio)},
+          {"bottleneck", or_null(op.bound_by)},
+          {"error", or_null(op.error)}};
 }
 
 }  // namespace
@@ -228,15 +228,15 @@ Map entries_of(const OperatorAtPoint& op) {
 base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep) {
   Map axes;
   for (std::size_t a = 0; a < sweep.axes.size(); ++a)
-    axes.push_back({sweep.axes[a].name, or_null(at.point.at[a].text), {}});
+    axes.push_back({sweep.axes[a].name, or_null(at.point.at[a].text)});
   base::List operators;
   for (const OperatorAtPoint& op : at.operators) operators.emplace_back(entries_of(op));
-  return Map{{"sweep", sweep.title, {}},
-             {"point", static_cast<std::int64_t>(at.point.ordinal), {}},
-             {"base", at.point.base, {}},
-             {"at", std::move(axes), {}},
-             {"weighted_us", or_null(at.weighted_us), {}},
-             {"operators", std::move(operators), {}}};
+  return Map{{"sweep", sweep.title},
+             {"point", static_cast<std::int64_t>(at.point.ordinal)},
+             {"base", at.point.base},
+             {"at", std::move(axes)},
+             {"weighted_us", or_null(at.weighted_us)},
+             {"operators", std::move(operators)}};
 }
 
 std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,

@@ -34,7 +34,7 @@ struct Batch {
 
  private:
   void add(const std::string& id, const base::Value& program) {
-    base::Map line = {{"id", id, {}}};
+    base::Map line = {{"id", id}};
     const base::List& stages = *program.find("nodes")->get_if<base::List>();
     for (const base::Entry& e : *stages.front().get_if<base::Map>()) line.push_back(e);
     text += base::to_json(std::move(line)) + '\n';
