@@ -225,7 +225,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
   for (const CompiledOperator& op : operators) {
     base::List programs;
     for (std::size_t r = 0; r < op.programs.size(); ++r) {
-      base::Map row = {{"rank", static_cast<std::int64_t>(r)}};
+      base::Map row = {{"rank", r}};
       base::append(row, to_entries(op.programs[r].prediction));
       if (op.programs[r].usage) row.push_back({"usage", to_document(*op.programs[r].usage)});
       if (!op.programs[r].usage_error.empty()) row.push_back({"usage_error", op.programs[r].usage_error});

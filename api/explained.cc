@@ -54,15 +54,13 @@ Value terms_of(const Prediction& p) {
 
 Map entries_of(const Change& c) { return {{"path", c.path}, {"value", c.value}, {"changed", c.changed}}; }
 
-Value number_or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
-
 Value row_of(const Elasticity& e) {
   Map row = entries_of(e.change);
   row.push_back({"elasticity", e.elasticity});
-  row.push_back({"elasticity_fixed", number_or_null(e.elasticity_fixed)});
+  row.push_back({"elasticity_fixed", e.elasticity_fixed});
   row.push_back({"predicted_us", e.predicted_us});
-  row.push_back({"fixed_us", number_or_null(e.fixed_us)});
-  row.push_back({"here_us", number_or_null(e.here_us)});
+  row.push_back({"fixed_us", e.fixed_us});
+  row.push_back({"here_us", e.here_us});
   row.push_back({"bottleneck", e.bottleneck});
   return row;
 }

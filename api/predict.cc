@@ -117,9 +117,7 @@ base::Value to_document(const PredictedRow& r) {
 }
 
 base::Value to_document(const BatchSummary& s) {
-  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows)},
-                       {"predicted", static_cast<std::int64_t>(s.predicted)},
-                       {"failed", static_cast<std::int64_t>(s.failed)}};
+  base::Map summary = {{"rows", s.rows}, {"predicted", s.predicted}, {"failed", s.failed}};
   base::append(summary, to_entries(s.errors));
   if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us")});
   return summary;

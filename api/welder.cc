@@ -45,7 +45,7 @@ base::Value document_of(const construct::WelderStage& s, const expr::Expression&
 }
 
 base::Value document_of(const construct::WelderConfiguration& c, const expr::Expression& e, std::size_t rank) {
-  base::Map out = {{"rank", static_cast<std::int64_t>(rank)},
+  base::Map out = {{"rank", rank},
                    {"tile", list_of(c.tile)},
                    {"traffic_bytes", c.traffic_bytes},
                    {"smem_bytes", c.smem_bytes},
@@ -99,7 +99,7 @@ Configurations welder_configurations(const expr::Expression& e, const arch::Arch
     out.error = fmt::format("threads can share none of the {} tiles that fit {}", r.valid_tiles, a.name);
   out.document = base::Map{{"base_tile", list_of(r.base_tile)},
                            {"first_steps", std::move(first_steps)},
-                           {"valid_tiles", static_cast<std::int64_t>(r.valid_tiles)},
+                           {"valid_tiles", r.valid_tiles},
                            {"configurations", std::move(configurations)}};
   return out;
 }

@@ -52,15 +52,6 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-// A member as a value of a document; null where it is absent.
-template <class T>
-Value value_of(const T& member) {
-  if constexpr (kIsOptional<T>)
-    return member ? value_of(*member) : Value(nullptr);
-  else
-    return Value(member);
-}
-
 // --- documents
 
 template <class Entry>
@@ -245,7 +236,7 @@ class CellWriter {
 
   template <class T>
   void field(Column c, const T& member) {
-    put_(prefix_ + std::string(c.name), value_of(member));
+    put_(prefix_ + std::string(c.name), Value(member));
   }
   void flag(Column c, bool member, bool usual) {
     put_(prefix_ + std::string(c.name), member == usual ? Value(nullptr) : Value(member));

@@ -28,9 +28,7 @@ base::Map to_document(const Store& store, const std::vector<SweepState>& states,
                       const std::optional<std::int64_t>& process) {
   base::List sweeps;
   for (const SweepState& s : states) sweeps.push_back(experiments::to_document(s));
-  return base::Map{{"tool_version", store.tool_version()},
-                   {"running_process", process ? base::Value(*process) : base::Value(nullptr)},
-                   {"sweeps", std::move(sweeps)}};
+  return base::Map{{"tool_version", store.tool_version()}, {"running_process", process}, {"sweeps", std::move(sweeps)}};
 }
 
 std::string task_of(const ShardProgress& s) {

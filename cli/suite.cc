@@ -43,9 +43,8 @@ int list(bool json) {
     table.add({std::string(name), fmt::format("{}", suite->operators.size()), text_of(suite->variables)});
     base::Map variables;
     for (const auto& [variable, value] : suite->variables) variables.push_back({variable, value});
-    rows.emplace_back(base::Map{{"name", name},
-                                {"operators", static_cast<std::int64_t>(suite->operators.size())},
-                                {"variables", std::move(variables)}});
+    rows.emplace_back(
+        base::Map{{"name", name}, {"operators", suite->operators.size()}, {"variables", std::move(variables)}});
   }
   if (json)
     print_json(base::Map{{"suites", std::move(rows)}});

@@ -55,7 +55,7 @@ base::Value to_document(const SweepRun& run, const std::string& store) {
   base::Map out = {{"store", store}};
   base::Value state = experiments::to_document(run.state);
   base::append(out, std::move(*state.get_if<base::Map>()));
-  base::append(out, base::Map{{"computed", static_cast<std::int64_t>(run.computed)},
+  base::append(out, base::Map{{"computed", run.computed},
                               {"stopped", run.stopped},
                               {"seconds", run.seconds},
                               {"cpu_seconds", run.cpu_seconds},

@@ -63,7 +63,7 @@ double quantile_of(std::vector<Weighted> values, double share) {
 }
 
 base::Map to_entries(const ErrorStatistics& s) {
-  base::Map out = {{"compared", static_cast<std::int64_t>(s.compared)}};
+  base::Map out = {{"compared", s.compared}};
   if (s.compared == 0) return out;
   out.push_back({"mape_ratio", s.mape_ratio});
   out.push_back({"median_error_ratio", s.median_error_ratio});

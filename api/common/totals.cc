@@ -57,12 +57,9 @@ base::Value to_document(const Totals& t, const std::string& time_key) {
   base::List bound;
   for (const auto& [name, ratio] : t.bound_ratios)
     bound.emplace_back(base::Map{{"bottleneck", name}, {"ratio", ratio}});
-  return base::Map{{"operators", static_cast<std::int64_t>(t.operators)},
-                   {"timed", static_cast<std::int64_t>(t.timed)},
-                   {"count", t.count},
-                   {time_key, t.us},
-                   {"operations", t.operations},
-                   {"gflops", t.us > 0 ? t.operations / t.us * 1e-3 : 0.0},
+  return base::Map{{"operators", t.operators},   {"timed", t.timed},
+                   {"count", t.count},           {time_key, t.us},
+                   {"operations", t.operations}, {"gflops", t.us > 0 ? t.operations / t.us * 1e-3 : 0.0},
                    {"bound", std::move(bound)}};
 }
 

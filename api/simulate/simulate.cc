@@ -135,9 +135,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
   const base::Value total_document = total ? to_document(*total, "simulated_us") : base::Value();
   if (!batch && !total) return base::Map{{"operators", std::move(list)}};
   if (!batch) return base::Map{{"operators", std::move(list)}, {"total", total_document}};
-  base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size())},
-                       {"simulated", static_cast<std::int64_t>(rows.size() - failed)},
-                       {"failed", static_cast<std::int64_t>(failed)}};
+  base::Map summary = {{"rows", rows.size()}, {"simulated", rows.size() - failed}, {"failed", failed}};
   std::vector<double> errors;
   for (const SimulatedRow& r : rows)
     if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);

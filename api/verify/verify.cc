@@ -230,7 +230,7 @@ base::Map compared(const VerifiedRow& r, const std::string& runs) {
                    {"counters_ok", r.counters_ok},
                    {"compared_outputs", r.compared},
                    {"outputs", r.outputs},
-                   {"seed", static_cast<std::int64_t>(kVerifySeed)},
+                   {"seed", kVerifySeed},
                    {"worst_error_ratio", r.worst_errors.ratio},
                    {"allowed_error_ratio", r.allowed_errors.ratio},
                    {"worst_error_units", r.worst_errors.units},
@@ -264,11 +264,10 @@ base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string&
     counters_ok += r.counters_ok ? 1 : 0;
     list.emplace_back(std::move(row));
   }
-  return base::Map{{"rows", std::move(list)},
-                   {"summary", base::Map{{"rows", static_cast<std::int64_t>(rows.size())},
-                                         {"correct", values_ok},
-                                         {"counters_ok", counters_ok},
-                                         {"failed", failed}}}};
+  return base::Map{
+      {"rows", std::move(list)},
+      {"summary",
+       base::Map{{"rows", rows.size()}, {"correct", values_ok}, {"counters_ok", counters_ok}, {"failed", failed}}}};
 }
 
 }  // namespace tilescope::api

@@ -93,12 +93,8 @@ class RankSum {
 };
 
 base::Map to_entries(const RankStatistics& r) {
-  return {{"groups", static_cast<std::int64_t>(r.groups)},
-          {"spearman", r.spearman},
-          {"kendall", r.kendall},
-          {"top1_ratio", r.best_of_1},
-          {"top5_ratio", r.best_of_5},
-          {"top10_ratio", r.best_of_10}};
+  return {{"groups", r.groups},        {"spearman", r.spearman},    {"kendall", r.kendall},
+          {"top1_ratio", r.best_of_1}, {"top5_ratio", r.best_of_5}, {"top10_ratio", r.best_of_10}};
 }
 
 }  // namespace
@@ -150,7 +146,7 @@ Accuracy accuracy_of(std::span<const PredictedTime> times, std::size_t min_tiles
 }
 
 base::Map to_entries(const Accuracy& f) {
-  base::Map out = {{"rows", static_cast<std::int64_t>(f.rows)}};
+  base::Map out = {{"rows", f.rows}};
   base::append(out, to_entries(f.errors));
   if (f.by_row.groups == 0) return out;
   out.push_back({"by_row", to_entries(f.by_row)});

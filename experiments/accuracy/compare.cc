@@ -322,9 +322,7 @@ base::Value summary_of(const Comparison& c) {
       std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
   base::List kinds;
   for (const AccuracyOfKind& f : accuracy_by_kind(c)) kinds.emplace_back(to_entries(f));
-  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size())},
-                   {"failed", static_cast<std::int64_t>(failed)},
-                   {"left_out", static_cast<std::int64_t>(c.left_out)}};
+  base::Map out = {{"rows", c.rows.size()}, {"failed", failed}, {"left_out", c.left_out}};
   if (!c.measured.empty()) out.push_back({"measured", c.measured});
   out.push_back({"kinds", std::move(kinds)});
   const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });

@@ -211,9 +211,9 @@ base::Value to_document(const Jobs& j) {
   };
   return base::Map{{"sweep", j.title},
                    {"store", j.store},
-                   {"shards", static_cast<std::int64_t>(j.shards)},
-                   {"limit", static_cast<std::int64_t>(j.limit)},
-                   {"points", static_cast<std::int64_t>(j.points)},
+                   {"shards", j.shards},
+                   {"limit", j.limit},
+                   {"points", j.points},
                    {"scripts", base::List{script(j.array_file, j.array), script(j.merge_file, j.merge)}},
                    {"commands", base::List{j.submit_array, j.submit_merge}}};
 }

@@ -133,7 +133,7 @@ base::Value to_document(const MeasuredRow& r) {
   base::Map row = {{"id", r.id}};
   if (!r.kind.empty()) row.push_back({"kind", r.kind});
   if (r.baseline.empty())
-    row.push_back({"rank", static_cast<std::int64_t>(r.rank)});
+    row.push_back({"rank", r.rank});
   else
     row.push_back({"baseline", r.baseline});
   if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us});
@@ -217,11 +217,10 @@ base::Value to_document(const Measurement& m) {
     failed += r.errors.empty() ? 0 : 1;
     wrong += r.values == "wrong" ? 1 : 0;
   }
-  const base::Value launch = m.launch_us ? base::Value(*m.launch_us) : base::Value(nullptr);
   return base::Map{{"device", m.device},
                    {"rows", std::move(rows)},
-                   {"summary", base::Map{{"launch_us", launch},
-                                         {"rows", static_cast<std::int64_t>(m.rows.size())},
+                   {"summary", base::Map{{"launch_us", m.launch_us},
+                                         {"rows", m.rows.size()},
                                          {"measured", measured},
                                          {"wrong", wrong},
                                          {"failed", failed}}}};

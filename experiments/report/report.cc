@@ -72,7 +72,7 @@ std::pair<List, List> axes_of(const StoredSweep& sweep, const std::vector<Stored
                           {"values", list_of(values.contents(), [](const std::string& t) { return Value(t); })},
                           {"numbers", list_of(of_values, [](const auto& x) { return x ? exact(*x) : Value(); })},
                           {"unit", axis.unit},
-                          {"group", axis.group ? Value(static_cast<std::int64_t>(*axis.group)) : Value()},
+                          {"group", axis.group},
                           {"settable", is_path(axis.name)}});
     places.emplace_back(values.take_codes());
   }
@@ -150,7 +150,7 @@ Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows
   for (std::size_t p = 0; p < rows.points.size(); ++p) {
     base.add(rows.points[p].base);
     refused.add(rows.points[p].refused);
-    base_of.emplace_back(rows.base_of[p] ? Value(static_cast<std::int64_t>(*rows.base_of[p])) : Value());
+    base_of.emplace_back(rows.base_of[p]);
   }
   return {{"arch", base.take()},
           {"base", std::move(base_of)},
@@ -233,13 +233,11 @@ Map operators_of(const std::vector<StoredWorkload>& workloads) {
 Map counts_of(const SweepRows& rows) {
   const auto refused = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
-  const auto number = [](std::size_t n) { return Value(static_cast<std::int64_t>(n)); };
   const auto bases = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return p.is_base; }));
-  return {
-      {"chips", number(rows.points.size())}, {"bases", number(bases)},
-      {"refused", number(refused)},          {"rows", number((rows.points.size() - refused) * rows.workloads.size())},
-      {"done", number(rows.done)},           {"failed", number(rows.failed)}};
+  return {{"chips", rows.points.size()}, {"bases", bases},
+          {"refused", refused},          {"rows", (rows.points.size() - refused) * rows.workloads.size()},
+          {"done", rows.done},           {"failed", rows.failed}};
 }
 
 // What a sweep's state says, with columns over chips.

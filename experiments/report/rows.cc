@@ -44,7 +44,7 @@ Map entries_of(const std::string& kind, const KindTimes& k) {
   const bool ranked = f.by_row.groups > 0;
   const auto if_ranked = [&](double x) { return ranked ? figure(x) : Value(); };
   return {{"kind", kind},
-          {"compared", static_cast<std::int64_t>(f.errors.compared)},
+          {"compared", f.errors.compared},
           {"mape_ratio", figure(f.errors.mape_ratio)},
           {"median_error_ratio", figure(f.errors.median_error_ratio)},
           {"bias_ratio", figure(f.errors.bias_ratio)},

@@ -73,9 +73,7 @@ base::Value time_value(double us) { return std::isinf(us) ? base::Value(nullptr)
 base::Value to_value(const std::vector<Quality>& qualities) {
   base::List out;
   for (const Quality& q : qualities) {
-    base::Map row = {{"search", api::name_of(q.search)},
-                     {"programs", static_cast<std::int64_t>(q.n)},
-                     {"operators", static_cast<std::int64_t>(q.operators)}};
+    base::Map row = {{"search", api::name_of(q.search)}, {"programs", q.n}, {"operators", q.operators}};
     if (q.operators > 0)
       base::append(row, base::Map{{"mean_ratio", q.mean_ratio},
                                   {"within_3_percent_ratio", q.within_3},
@@ -132,7 +130,7 @@ base::Value to_document(const SearchQuality& q) {
       for (const double us : t.us) times.push_back(time_value(us));
       row.push_back({std::string(api::name_of(t.search)) + "_us", std::move(times)});
     }
-    row.push_back({"aligned_programs", static_cast<std::int64_t>(op.aligned)});
+    row.push_back({"aligned_programs", op.aligned});
     if (op.exhaustive_us) row.push_back({"every_layout", op.every_layout});
     if (op.exhaustive_us) row.push_back({"exhaustive_us", time_value(*op.exhaustive_us)});
     if (!op.error.empty()) row.push_back({"error", op.error});
@@ -142,7 +140,7 @@ base::Value to_document(const SearchQuality& q) {
                    {"by_exhaustive", to_value(q.by_exhaustive)},
                    {"by_best_known", to_value(q.by_best_known)},
                    {"over_osdi22_ratio", q.over_osdi22_ratio},
-                   {"over_osdi22_operators", static_cast<std::int64_t>(q.over_osdi22_operators)}};
+                   {"over_osdi22_operators", q.over_osdi22_operators}};
 }
 
 }  // namespace tilescope::experiments

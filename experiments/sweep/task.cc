@@ -85,7 +85,7 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
     return out;  // whatever is asked of constructed ones
   }
   out.push_back({"search", "roller"});
-  out.push_back({"keep", static_cast<std::int64_t>(kSearched)});
+  out.push_back({"keep", kSearched});
   out.push_back({"pads", restrictions.pads});
   out.push_back({"block", std::move(block)});
   if (beside.empty()) return out;
