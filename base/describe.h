@@ -13,9 +13,8 @@
 //   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
 //   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
 //
-// This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of), JSON Schema
-// (schema_of) and the words of a legend (columns_of) from it; experiments/store/detail/described.h derives the columns
-// of a store.
+// This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of) and the words of a
+// legend (columns_of) from it; experiments/store/detail/described.h derives the columns of a store.
 
 #include <concepts>
 #include <cstdint>
@@ -287,88 +286,7 @@ void cells_of(const Row& row, Put&& put) {
   describe(writer, row);
 }
 
-// --- words and schema
-
-// A type's JSON Schema name: number, integer, string, boolean.
-template <class T>
-constexpr std::string_view kSchemaType = "number";
-template <>
-inline constexpr std::string_view kSchemaType<std::int64_t> = "integer";
-template <>
-inline constexpr std::string_view kSchemaType<std::string> = "string";
-template <>
-inline constexpr std::string_view kSchemaType<bool> = "boolean";
-template <class T>
-inline constexpr std::string_view kSchemaType<std::optional<T>> = kSchemaType<T>;
-
-class SchemaWriter {
- public:
-  // An object with the described properties; documents may have further ones.
-  Map schema() && {
-    Map out{{"type", "object"}, {"properties", std::move(properties_)}};
-    if (!required_.empty()) out.push_back({"required", std::move(required_)});
-    return out;
-  }
-
-  template <class T>
-  void field(Column c, const T&) {
-    put(c, {{"type", kSchemaType<T>}}, !kIsOptional<T>);
-  }
-  void flag(Column c, bool, bool usual) { put(c, {{"type", "boolean"}, {"default", usual}}, false); }
-  template <class Row>
-  void part(const Row&) {
-    const bool always = std::exchange(always_, always_ && !kIsOptional<Row>);
-    if constexpr (kIsOptional<Row>)
-      describe(*this, std::as_const(empty<typename Row::value_type>()));
-    else
-      describe(*this, std::as_const(empty<Row>()));
-    always_ = always;
-  }
-  template <class Row>
-  void object(Column c, const std::optional<Row>&) {
-    put(c, of<Row>(), false);
-  }
-  template <class Entry, class Number>
-  void numbers(NamedColumn c, const std::vector<Entry>&, Number Entry::*) {
-    put(c.column, by_name({{"type", kSchemaType<Number>}}), true);
-  }
-  template <class Entry>
-  void rows(NamedColumn c, const std::vector<Entry>&) {
-    put(c.column, by_name(of<Entry>()), true);
-  }
-
- private:
-  template <class Row>
-  static const Row& empty() {
-    static const Row kEmpty{};
-    return kEmpty;
-  }
-  template <class Row>
-  static Map of() {
-    SchemaWriter inner;
-    describe(inner, empty<Row>());
-    return std::move(inner).schema();
-  }
-  static Map by_name(Map schema) { return {{"type", "object"}, {"additionalProperties", std::move(schema)}}; }
-  void put(Column c, Map schema, bool required) {
-    schema.insert(schema.begin(), {"description", c.about});
-    properties_.push_back({std::string(c.name), std::move(schema)});
-    if (required && always_) required_.emplace_back(c.name);
-  }
-
-  Map properties_;
-  List required_;
-  bool always_ = true;
-};
-
-// The JSON Schema of a row's document.
-template <class Row>
-Map schema_of() {
-  SchemaWriter writer;
-  const Row row{};
-  describe(writer, row);
-  return std::move(writer).schema();
-}
+// --- words
 
 // Collects the columns of a row, of its parts and of its named rows, in order. An object is one column.
 class ColumnCollector {
