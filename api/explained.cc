@@ -100,15 +100,12 @@ bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
   return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kMinElasticity);
 }
 
-Totals totals_of(const std::vector<ExplainedOperator>& operators) {
-  std::vector<TimedOperator> timed;
-  for (const ExplainedOperator& op : operators) {
-    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
-    if (!op.prediction) continue;
-    t.us = op.prediction->predicted_us;
-    t.bound_by = op.prediction->bottleneck;
-  }
-  return totals_of(timed);
+TimedOperator timed(const ExplainedOperator& op) {
+  TimedOperator out{op.count, {}, op.operations, {}};
+  if (!op.prediction) return out;
+  out.us = op.prediction->predicted_us;
+  out.bound_by = op.prediction->bottleneck;
+  return out;
 }
 
 std::vector<Elasticity> strongest(const ExplainedOperator& op) {
@@ -132,7 +129,7 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
 }
 
 base::Value to_document(const std::vector<ExplainedOperator>& operators) {
-  return Map{{"operators", list_of(operators)}, {"total", to_document(totals_of(operators), "predicted_us")}};
+  return Map{{"operators", list_of(operators)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
 }
 
 }  // namespace tilescope::api

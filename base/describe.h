@@ -12,6 +12,7 @@
 //   v.object(column, member)        an optional described row with a key of its own
 //   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
 //   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
+//   v.list(column, entries)              described rows in order; rows with lists are neither read nor cells of tables
 //
 // This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of) and the words of a
 // legend (columns_of) from it; experiments/store/detail/described.h derives the columns of a store.
@@ -51,10 +52,17 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
+// The lines as one text, absent where there are none.
+inline std::optional<std::string> unless_empty(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return unless_empty(std::move(text));
+}
+
 // --- documents
 
-template <class Entry>
-Map entries_by_name(const std::vector<Entry>& entries);
+template <class Row>
+List to_list(const std::vector<Row>& rows);
 
 class EntriesWriter {
  public:
@@ -92,7 +100,14 @@ class EntriesWriter {
   }
   template <class Entry>
   void rows(NamedColumn c, const std::vector<Entry>& entries) {
-    put(c.column.name, entries_by_name(entries));
+    Map map;
+    map.reserve(entries.size());
+    for (const Entry& e : entries) map.push_back({e.name, of(e)});
+    put(c.column.name, std::move(map));
+  }
+  template <class Row>
+  void list(Column c, const std::vector<Row>& rows) {
+    put(c.name, to_list(rows));
   }
 
  private:
@@ -119,12 +134,12 @@ Map to_entries(const Row& row) {
   return out;
 }
 
-// A map of described rows by their names.
-template <class Entry>
-Map entries_by_name(const std::vector<Entry>& entries) {
-  Map out;
-  out.reserve(entries.size());
-  for (const Entry& e : entries) out.push_back({e.name, to_entries(e)});
+// Likewise of several rows, in order.
+template <class Row>
+List to_list(const std::vector<Row>& rows) {
+  List out;
+  out.reserve(rows.size());
+  for (const Row& r : rows) out.emplace_back(to_entries(r));
   return out;
 }
 
@@ -317,6 +332,11 @@ class ColumnCollector {
   void rows(NamedColumn c, const std::vector<Entry>&) {
     out_.push_back(c.column);
     collect<Entry>();
+  }
+  template <class Row>
+  void list(Column c, const std::vector<Row>&) {
+    out_.push_back(c);
+    collect<Row>();
   }
 
  private:

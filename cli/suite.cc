@@ -21,7 +21,7 @@ struct Options {
   bool json = false;
 };
 
-std::string text_of(const std::vector<std::pair<std::string, std::int64_t>>& variables) {
+std::string text_of(const std::vector<api::SuiteVariable>& variables) {
   std::vector<std::string> words;
   for (const auto& [name, value] : variables) words.push_back(fmt::format("{}={}", name, value));
   return fmt::format("{}", fmt::join(words, " "));
@@ -67,7 +67,7 @@ int show(const Options& o) {
   if (!suite || !diags.ok()) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(api::to_document(*suite));
+    print_json(api::to_entries(*suite));
     return kDone;
   }
   if (!suite->variables.empty()) fmt::print("{}\n\n", text_of(suite->variables));

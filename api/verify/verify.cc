@@ -257,7 +257,7 @@ base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string&
     if (r.errors.empty()) {
       base::append(row, compared(r, runs));
     } else {
-      row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n"))});
+      row.push_back({"error", base::unless_empty(r.errors)});
       ++failed;
     }
     values_ok += r.values_ok ? 1 : 0;

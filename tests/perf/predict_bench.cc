@@ -59,7 +59,7 @@ void PredictBatch(benchmark::State& state) {
     std::string text;
     for (const api::PredictedRow& r : rows) {
       text.clear();
-      base::append_json(api::to_document(r), text);
+      base::append_json(api::to_entries(r), text);
       benchmark::DoNotOptimize(text.data());
     }
   }
