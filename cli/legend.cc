@@ -11,6 +11,7 @@
 #include "api/simulate/simulate.h"
 #include "api/suites.h"
 #include "cli/table.h"
+#include "experiments/accuracy/calibrate.h"
 #include "experiments/search/quality.h"
 
 namespace tilescope::cli {
@@ -94,7 +95,6 @@ constexpr std::array kColumns = {
     Words{"mean |error|", "mean of the errors without their signs"},
     Words{"mean error", "mean of the errors with their signs"},
     Words{"compared", "the two times that are compared"},
-    Words{"rows", "how many rows"},
     Words{"median", "median of the errors without their signs"},
     Words{"p90", "0.9 quantile of the errors without their signs"},
     Words{"mean", "mean of the errors with their signs; of a search, of its best over the best known"},
@@ -161,8 +161,6 @@ constexpr std::array kColumns = {
     Words{"within 15 %", "operators whose best is within 15 % of the best known"},
     Words{"worst", "the greatest ratio"},
     Words{"ratio", "an efficiency of the chip's calibration"},
-    Words{"before", "the ratio in the chip's file"},
-    Words{"after", "the new ratio"},
     Words{"std error", "standard error of the fitted ratio"},
     Words{"response", "mean elasticity of the rows' times to the ratio"},
     Words{"from", "source of the ratio"},
@@ -170,7 +168,6 @@ constexpr std::array kColumns = {
     Words{"mean |error| before", "mean of the errors without their signs, with the chip's own ratios"},
     Words{"median before", "median of the errors without their signs, with the chip's own ratios"},
     Words{"mean before", "mean of the errors with their signs, with the chip's own ratios"},
-    Words{"shapes", "how many shapes of operators"},
     Words{"low", "0.1 quantile of measured over predicted time"},
     Words{"high", "0.9 quantile of measured over predicted time"},
     Words{"key", "a key of the chip's file that changes no prediction, simulation, limit or refusal"},
@@ -188,7 +185,8 @@ constexpr std::array kColumns = {
 // Titles that are names of elements of rows, which describe themselves (base/describe.h).
 constexpr std::array kElements = {"dtype",  "count",        "sizes",      "operators", "tiles",  "evaluated",
                                   "pruned", "cache misses", "cache hits", "gap",       "blocks", "waves",
-                                  "bytes",  "transactions", "requests",   "hits",      "target", "search"};
+                                  "bytes",  "transactions", "requests",   "hits",      "target", "search",
+                                  "rows",   "shapes",       "before",     "after"};
 
 // The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep. Of an element it is
 // what the first row with such a one says: "Ranges of the axes." as "ranges of the axes".
@@ -200,7 +198,8 @@ std::string meaning_of(std::string_view title) {
   for (const auto& columns :
        {base::columns_of<api::SuiteRow>(), base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(),
         base::columns_of<api::Prediction>(), base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
-        base::columns_of<experiments::Quality>()})
+        base::columns_of<experiments::Quality>(), base::columns_of<experiments::CalibratedRatio>(),
+        base::columns_of<experiments::BandOfKind>()})
     for (const base::Column& c : columns)
       if (c.name == name) {
         std::string out(c.about.substr(0, c.about.size() - 1));

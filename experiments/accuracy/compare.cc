@@ -215,14 +215,6 @@ AccuracyOfKind accuracy_of_kind(const Comparison& c, const std::string* kind) {
   return out;
 }
 
-base::Map to_entries(const AccuracyOfKind& f) {
-  base::Map out = {{"kind", f.kind}};
-  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted)});
-  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated)});
-  if (f.model) out.push_back({"model", to_entries(*f.model)});
-  return out;
-}
-
 }  // namespace
 
 std::optional<double> ComparedRow::predicted_us() const {
@@ -303,11 +295,9 @@ std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c) {
 base::Value summary_of(const Comparison& c) {
   const auto failed =
       std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
-  base::List kinds;
-  for (const AccuracyOfKind& f : accuracy_by_kind(c)) kinds.emplace_back(to_entries(f));
   base::Map out = {{"rows", c.rows.size()}, {"failed", failed}, {"left_out", c.left_out}};
   if (!c.measured.empty()) out.push_back({"measured", c.measured});
-  out.push_back({"kinds", std::move(kinds)});
+  out.push_back({"kinds", base::to_list(accuracy_by_kind(c))});
   const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });
   if (const auto total = totals_of(c, false)) out.push_back({"total", to_entries(*total)});
   if (const auto total = any_simulated ? totals_of(c, true) : std::nullopt)

@@ -81,10 +81,17 @@ struct Comparison {
 
 // Accuracy of one kind of time against another over some rows.
 struct AccuracyOfKind {
-  std::string kind;                              // "all" for all kinds together
-  std::optional<Accuracy> predicted, simulated;  // against measured
-  std::optional<Accuracy> model;                 // predicted against simulated
+  std::string kind;
+  std::optional<Accuracy> predicted, simulated, model;
 };
+
+template <class V>
+void describe(V& v, base::Is<AccuracyOfKind> auto& k) {
+  v.field({"kind", "", "The kind of operator, or all."}, k.kind);
+  v.object({"predicted", "", "Predicted against measured times."}, k.predicted);
+  v.object({"simulated", "", "Simulated against measured times."}, k.simulated);
+  v.object({"model", "", "Predicted against simulated times."}, k.model);
+}
 
 // Compares each program's predicted time with its measured time. For a batch, each line is compared with its
 // measured_us, or only with its simulation where it has none. For a suite, which is one group, the best of ten programs
