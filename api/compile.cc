@@ -147,18 +147,6 @@ CompiledOperator compile_one(const NamedExpression& op, const ConstructOptions& 
   return out;
 }
 
-base::Value to_document(const SearchStats& s) {
-  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  base::Map out = {{"tiles", whole(s.tiles), {}},
-                   {"evaluated", whole(s.evaluated), {}},
-                   {"pruned", whole(s.pruned), {}},
-                   {"cache_misses", whole(s.cache_misses), {}},
-                   {"cache_hits", whole(s.cache_hits), {}}};
-  if (s.least_us) out.push_back({"lower_bound_us", *s.least_us, {}});
-  if (s.gap) out.push_back({"gap", *s.gap, {}});
-  return out;
-}
-
 }  // namespace
 
 const CompiledProgram& best_of(const CompiledOperator& op) {
@@ -181,15 +169,12 @@ std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& oper
   return all;
 }
 
-Totals totals_of(const std::vector<CompiledOperator>& operators) {
-  std::vector<TimedOperator> timed;
-  for (const CompiledOperator& op : operators) {
-    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
-    if (op.programs.empty()) continue;
-    t.us = best_of(op).prediction.predicted_us;
-    t.bound_by = best_of(op).prediction.bottleneck;
-  }
-  return totals_of(timed);
+TimedOperator timed(const CompiledOperator& op) {
+  TimedOperator out{op.count, {}, op.operations, {}};
+  if (op.programs.empty()) return out;
+  out.us = best_of(op).prediction.predicted_us;
+  out.bound_by = best_of(op).prediction.bottleneck;
+  return out;
 }
 
 void check(const Workload& workload, base::Diagnostics& diags) { expressions_of(workload, diags); }
@@ -226,40 +211,35 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
   for (const CompiledOperator& op : operators) {
     base::List programs;
     for (std::size_t r = 0; r < op.programs.size(); ++r) {
-      base::Map row = {{"rank", static_cast<std::int64_t>(r), {}}};
-      base::append(row, to_entries(op.programs[r].prediction));
-      if (op.programs[r].usage) row.push_back({"usage", to_document(*op.programs[r].usage), {}});
-      if (!op.programs[r].usage_error.empty()) row.push_back({"usage_error", op.programs[r].usage_error, {}});
-      if (op.programs[r].core_bytes) row.push_back({"core_bytes", *op.programs[r].core_bytes, {}});
-      row.push_back({"program", op.programs[r].document, {}});
+      base::Map row = {{"rank", r}};
+      base::append(row, to_entries(op.programs[r]));
       programs.emplace_back(std::move(row));
     }
-    base::Map row = {{"id", op.id, {}},
-                     {"kind", op.kind, {}},
-                     {"dtype", op.dtypes, {}},
-                     {"count", op.count, {}},
-                     {"operations", op.operations, {}},
-                     {"construct_ms", op.construct_ms, {}}};
+    base::Map row = {{"id", op.id},
+                     {"kind", op.kind},
+                     {"dtype", op.dtypes},
+                     {"count", op.count},
+                     {"operations", op.operations},
+                     {"construct_ms", op.construct_ms}};
     if (!op.rounds.empty()) {
       base::List rounds;
       for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
-      row.push_back({"rounds", std::move(rounds), {}});
+      row.push_back({"rounds", std::move(rounds)});
     }
-    if (stats && op.stats) row.push_back({"search", to_document(*op.stats), {}});
-    if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document, {}});
-    row.push_back({"programs", std::move(programs), {}});
-    if (!op.error.empty()) row.push_back({"error", op.error, {}});
+    if (stats && op.stats) row.push_back({"search", to_entries(*op.stats)});
+    if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document});
+    row.push_back({"programs", std::move(programs)});
+    if (!op.error.empty()) row.push_back({"error", op.error});
     rows.emplace_back(std::move(row));
   }
-  return base::Map{{"operators", std::move(rows), {}},
-                   {"total", to_document(totals_of(operators), "predicted_us"), {}}};
+  return base::Map{{"operators", std::move(rows)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
 }
 
 std::string batch_of(const std::vector<CompiledOperator>& operators) {
   std::string out;
   for (const CompiledOperator& op : operators)
     for (std::size_t r = 0; r < op.programs.size(); ++r) {
-      base::Map line = {{"id", fmt::format("{}.{}", op.id, r), {}}, {"group", op.id, {}}, {"count", op.count, {}}};
+      base::Map line = {{"id", fmt::format("{}.{}", op.id, r)}, {"group", op.id}, {"count", op.count}};
       base::append(line, *op.programs[r].document.get_if<base::Map>());
       out += base::to_json(std::move(line)) + '\n';
     }

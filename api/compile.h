@@ -59,13 +59,31 @@ struct CompiledProgram {
   std::optional<std::int64_t> core_bytes;
 };
 
+template <class V>
+void describe(V& v, base::Is<CompiledProgram> auto& p) {
+  v.part(p.prediction);
+  v.object({"usage", "", "Resources by the chip's compiler."}, p.usage);
+  v.field({"usage_error", "", "Why the chip's compiler failed."}, base::unless_empty(p.usage_error));
+  v.field({"core_bytes", "B", "Memory of a core that the program needs."}, p.core_bytes);
+  v.field({"program", "", "The program as --program reads it."}, p.document);
+}
+
 // Statistics of a construction (construct/search_statistics.h).
 struct SearchStats {
   std::size_t tiles = 0, evaluated = 0, pruned = 0, cache_misses = 0, cache_hits = 0;
-  // Of a single stage that has programs: the least time by its roofline, and the largest share of its time by which the
-  // first program may be beaten.
-  std::optional<double> least_us, gap;
+  std::optional<double> least_us, gap;  // only of a single stage that has programs
 };
+
+template <class V>
+void describe(V& v, base::Is<SearchStats> auto& s) {
+  v.field({"tiles", "", "Pairs of block tile and thread tile that construction grew."}, s.tiles);
+  v.field({"evaluated", "", "Programs whose time the model computed."}, s.evaluated);
+  v.field({"pruned", "", "Tiles and programs that a lower bound excludes from the first ones."}, s.pruned);
+  v.field({"cache_misses", "", "Programs whose accesses were counted anew."}, s.cache_misses);
+  v.field({"cache_hits", "", "Programs whose counts were cached."}, s.cache_hits);
+  v.field({"lower_bound_us", "us", "Lower bound of the time by the roofline."}, s.least_us);
+  v.field({"gap", "", "The largest share of its time by which another program could beat the first."}, s.gap);
+}
 
 struct CompiledOperator {
   std::string id;
@@ -87,8 +105,8 @@ const CompiledProgram& best_of(const CompiledOperator& op);
 // Sum of the statistics of all operators; nullopt if none has any.
 std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& operators);
 
-// Totals over the operators, each by its best program.
-Totals totals_of(const std::vector<CompiledOperator>& operators);
+// The operator as its best program takes it.
+TimedOperator timed(const CompiledOperator& op);
 
 // Reports every mistake of a workload, for callers that cannot compile it because of another mistake.
 void check(const Workload& workload, base::Diagnostics& diags);

@@ -66,19 +66,4 @@ void add_device_usage(std::vector<CompiledOperator>& operators, const arch::Arch
   parallel_for(programs.size(), jobs, [&] { return one; });
 }
 
-base::Value to_document(const DeviceUsage& usage) {
-  base::List kernels;
-  for (const KernelUse& k : usage.kernels)
-    kernels.emplace_back(base::Map{{"name", k.name, {}},
-                                   {"registers", k.registers, {}},
-                                   {"spill_bytes", k.spill_bytes, {}},
-                                   {"shared_bytes", k.shared_bytes, {}}});
-  return base::Map{{"target", usage.target, {}},
-                   {"registers", usage.registers(), {}},
-                   {"spill_bytes", usage.spill_bytes(), {}},
-                   {"shared_bytes", usage.shared_bytes(), {}},
-                   {"assumed_shared_bytes", usage.assumed_shared_bytes, {}},
-                   {"kernels", std::move(kernels), {}}};
-}
-
 }  // namespace tilescope::api

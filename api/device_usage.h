@@ -9,7 +9,7 @@
 
 #include "api/common/progress.h"
 #include "arch/spec.h"
-#include "base/document.h"
+#include "base/describe.h"
 
 namespace tilescope::api {
 
@@ -17,22 +17,37 @@ struct CompiledOperator;
 
 struct KernelUse {
   std::string name;
-  std::int64_t registers = 0;     // 32-bit registers of a thread
-  std::int64_t spill_bytes = 0;   // of a thread: spill stores plus spill loads
-  std::int64_t shared_bytes = 0;  // of a block
+  std::int64_t registers = 0, spill_bytes = 0, shared_bytes = 0;
 };
+
+template <class V>
+void describe(V& v, base::Is<KernelUse> auto& k) {
+  v.field({"name", "", "Name of the kernel."}, k.name);
+  v.field({"registers", "", "32-bit registers of a thread."}, k.registers);
+  v.field({"spill_bytes", "B", "Spill stores plus spill loads of a thread."}, k.spill_bytes);
+  v.field({"shared_bytes", "B", "Shared memory of a block."}, k.shared_bytes);
+}
 
 // Resources of a program on one target.
 struct DeviceUsage {
   std::string target;  // sm_80
   std::vector<KernelUse> kernels;
-  std::int64_t assumed_shared_bytes = 0;  // of a block, of the stage that needs most
+  std::int64_t assumed_shared_bytes = 0;  // of the stage that needs most
 
-  // The maximum over the kernels; spill_bytes is the sum.
   std::int64_t registers() const;
   std::int64_t spill_bytes() const;
   std::int64_t shared_bytes() const;
 };
+
+template <class V>
+void describe(V& v, base::Is<DeviceUsage> auto& u) {
+  v.field({"target", "", "What the chip's compiler compiled for."}, u.target);
+  v.field({"registers", "", "Registers of a thread by the chip's compiler: of all kernels the most."}, u.registers());
+  v.field({"spill_bytes", "B", "Bytes of registers that it moves to local memory, of all kernels."}, u.spill_bytes());
+  v.field({"shared_bytes", "B", "Shared memory of a block: of all kernels the most."}, u.shared_bytes());
+  v.field({"assumed_shared_bytes", "B", "Shared memory of a block that the model assumes."}, u.assumed_shared_bytes);
+  v.list({"kernels", "", "The same of each kernel."}, u.kernels);
+}
 
 // Why this machine cannot compile programs for the chip, in a sentence; empty if it can.
 std::string no_device_compiler(const arch::ArchSpec& a);
@@ -41,7 +56,5 @@ std::string no_device_compiler(const arch::ArchSpec& a);
 // compiled. Requires that no_device_compiler is empty.
 void add_device_usage(std::vector<CompiledOperator>& operators, const arch::ArchSpec& a, int jobs,
                       const Progress& progress);
-
-base::Value to_document(const DeviceUsage& usage);
 
 }  // namespace tilescope::api

@@ -60,9 +60,8 @@ Value to_document(const std::vector<ChipDifference>& differences, const arch::Ar
                   const arch::ArchSpec& right) {
   base::List rows;
   for (const ChipDifference& d : differences)
-    rows.emplace_back(
-        base::Map{{"path", d.path, {}}, {"left", d.left, {}}, {"right", d.right, {}}, {"derived", d.derived, {}}});
-  return base::Map{{"left", left.name, {}}, {"right", right.name, {}}, {"differences", std::move(rows), {}}};
+    rows.emplace_back(base::Map{{"path", d.path}, {"left", d.left}, {"right", d.right}, {"derived", d.derived}});
+  return base::Map{{"left", left.name}, {"right", right.name}, {"differences", std::move(rows)}};
 }
 
 }  // namespace tilescope::api

@@ -75,8 +75,8 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
                                                       const LoadChanged& load, int jobs, const Progress& progress,
                                                       base::Diagnostics& diags);
 
-// Totals over the operators.
-Totals totals_of(const std::vector<ExplainedOperator>& operators);
+// The operator as its best program takes it.
+TimedOperator timed(const ExplainedOperator& op);
 
 // The elasticities that affect the time, strongest first.
 std::vector<Elasticity> strongest(const ExplainedOperator& op);

@@ -52,24 +52,22 @@ Value terms_of(const Prediction& p) {
   return Map{};
 }
 
-Map entries_of(const Change& c) { return {{"path", c.path, {}}, {"value", c.value, {}}, {"changed", c.changed, {}}}; }
-
-Value number_or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
+Map entries_of(const Change& c) { return {{"path", c.path}, {"value", c.value}, {"changed", c.changed}}; }
 
 Value row_of(const Elasticity& e) {
   Map row = entries_of(e.change);
-  row.push_back({"elasticity", e.elasticity, {}});
-  row.push_back({"elasticity_fixed", number_or_null(e.elasticity_fixed), {}});
-  row.push_back({"predicted_us", e.predicted_us, {}});
-  row.push_back({"fixed_us", number_or_null(e.fixed_us), {}});
-  row.push_back({"here_us", number_or_null(e.here_us), {}});
-  row.push_back({"bottleneck", e.bottleneck, {}});
+  row.push_back({"elasticity", e.elasticity});
+  row.push_back({"elasticity_fixed", e.elasticity_fixed});
+  row.push_back({"predicted_us", e.predicted_us});
+  row.push_back({"fixed_us", e.fixed_us});
+  row.push_back({"here_us", e.here_us});
+  row.push_back({"bottleneck", e.bottleneck});
   return row;
 }
 
 Value row_of(const Refusal& r) {
   Map row = entries_of(r.change);
-  row.push_back({"why", r.why, {}});
+  row.push_back({"why", r.why});
   return row;
 }
 
@@ -83,16 +81,16 @@ Value list_of(const std::vector<Row>& rows) {
 }
 
 Value row_of(const ExplainedOperator& op) {
-  Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}, {"count", op.count, {}}, {"operations", op.operations, {}}};
+  Map row = {{"id", op.id}, {"kind", op.kind}, {"count", op.count}, {"operations", op.operations}};
   if (op.prediction) {
-    row.push_back({"predicted_us", op.prediction->predicted_us, {}});
-    row.push_back({"bottleneck", op.prediction->bottleneck, {}});
-    row.push_back({"next", op.next, {}});
-    row.push_back({"terms", terms_of(*op.prediction), {}});
-    row.push_back({"elasticities", list_of(op.elasticities), {}});
-    row.push_back({"refused", list_of(op.refused), {}});
+    row.push_back({"predicted_us", op.prediction->predicted_us});
+    row.push_back({"bottleneck", op.prediction->bottleneck});
+    row.push_back({"next", op.next});
+    row.push_back({"terms", terms_of(*op.prediction)});
+    row.push_back({"elasticities", list_of(op.elasticities)});
+    row.push_back({"refused", list_of(op.refused)});
   }
-  if (!op.error.empty()) row.push_back({"error", op.error, {}});
+  if (!op.error.empty()) row.push_back({"error", op.error});
   return row;
 }
 
@@ -102,15 +100,12 @@ bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
   return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kMinElasticity);
 }
 
-Totals totals_of(const std::vector<ExplainedOperator>& operators) {
-  std::vector<TimedOperator> timed;
-  for (const ExplainedOperator& op : operators) {
-    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
-    if (!op.prediction) continue;
-    t.us = op.prediction->predicted_us;
-    t.bound_by = op.prediction->bottleneck;
-  }
-  return totals_of(timed);
+TimedOperator timed(const ExplainedOperator& op) {
+  TimedOperator out{op.count, {}, op.operations, {}};
+  if (!op.prediction) return out;
+  out.us = op.prediction->predicted_us;
+  out.bound_by = op.prediction->bottleneck;
+  return out;
 }
 
 std::vector<Elasticity> strongest(const ExplainedOperator& op) {
@@ -134,7 +129,7 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
 }
 
 base::Value to_document(const std::vector<ExplainedOperator>& operators) {
-  return Map{{"operators", list_of(operators), {}}, {"total", to_document(totals_of(operators), "predicted_us"), {}}};
+  return Map{{"operators", list_of(operators)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
 }
 
 }  // namespace tilescope::api

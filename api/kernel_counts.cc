@@ -66,22 +66,7 @@ std::optional<std::vector<KernelCount>> count_kernels(const NamedText& file, con
 }
 
 base::Value to_document(const std::vector<KernelCount>& kernels) {
-  base::List list;
-  for (const KernelCount& k : kernels) {
-    base::Map levels;
-    for (const KernelLevel& l : k.levels)
-      levels.push_back({l.name,
-                        base::Map{{"read_bytes", l.read_bytes, {}},
-                                  {"written_bytes", l.written_bytes, {}},
-                                  {"requests", l.requests, {}},
-                                  {"transactions", l.transactions, {}}},
-                        {}});
-    base::Map row = {{"name", k.name, {}}, {"operations", k.operations, {}}};
-    if (k.operations_at_most) row.push_back({"operations_at_most", true, {}});
-    row.push_back({"levels", std::move(levels), {}});
-    list.emplace_back(std::move(row));
-  }
-  return base::Map{{"kernels", std::move(list), {}}, {"predicted_us", nullptr, {}}};
+  return base::Map{{"kernels", base::to_list(kernels)}, {"predicted_us", nullptr}};
 }
 
 }  // namespace tilescope::api

@@ -30,11 +30,11 @@ base::Value to_document(const lower::Module& m, const cuda::TensorMap& map) {
     strides.emplace_back(d.stride);
     box.emplace_back(d.box);
   }
-  return base::Map{{"array", m.globals[static_cast<std::size_t>(map.global)].name, {}},
-                   {"extents", std::move(extents), {}},
-                   {"strides", std::move(strides), {}},
-                   {"box", std::move(box), {}},
-                   {"swizzled_row_bytes", map.swizzled_row, {}}};
+  return base::Map{{"array", m.globals[static_cast<std::size_t>(map.global)].name},
+                   {"extents", std::move(extents)},
+                   {"strides", std::move(strides)},
+                   {"box", std::move(box)},
+                   {"swizzled_row_bytes", map.swizzled_row}};
 }
 
 }  // namespace
@@ -42,25 +42,25 @@ base::Value to_document(const lower::Module& m, const cuda::TensorMap& map) {
 base::Value launch_document(const lower::Module& m, const cuda::Emitted& emitted) {
   base::List arrays, kernels;
   for (const lower::Global& g : m.globals)
-    arrays.emplace_back(base::Map{{"name", g.name, {}},
-                                  {"dtype", std::string(base::name_of(g.dtype)), {}},
-                                  {"elements", g.elements, {}},
-                                  {"role", std::string(name_of(g.role)), {}}});
+    arrays.emplace_back(base::Map{{"name", g.name},
+                                  {"dtype", std::string(base::name_of(g.dtype))},
+                                  {"elements", g.elements},
+                                  {"role", std::string(name_of(g.role))}});
   for (const cuda::EmittedKernel& k : emitted.kernels) {
     base::List pointers, maps, scalars;
     for (const int g : k.globals) pointers.emplace_back(m.globals[static_cast<std::size_t>(g)].name);
     for (const cuda::TensorMap& map : k.maps) maps.emplace_back(to_document(m, map));
     for (const int s : k.scalars) scalars.emplace_back(m.scalars[static_cast<std::size_t>(s)]);
-    kernels.emplace_back(base::Map{{"name", k.name, {}},
-                                   {"blocks", k.blocks, {}},
-                                   {"threads", k.threads, {}},
-                                   {"shared_bytes", k.shared_bytes, {}},
-                                   {"arrays", std::move(pointers), {}},
-                                   {"maps", std::move(maps), {}},
-                                   {"scalars", std::move(scalars), {}},
-                                   {"scalar_type", std::string(k.wide_scalars ? "double" : "float"), {}}});
+    kernels.emplace_back(base::Map{{"name", k.name},
+                                   {"blocks", k.blocks},
+                                   {"threads", k.threads},
+                                   {"shared_bytes", k.shared_bytes},
+                                   {"arrays", std::move(pointers)},
+                                   {"maps", std::move(maps)},
+                                   {"scalars", std::move(scalars)},
+                                   {"scalar_type", std::string(k.wide_scalars ? "double" : "float")}});
   }
-  return base::Map{{"arrays", std::move(arrays), {}}, {"kernels", std::move(kernels), {}}, {"text", emitted.text, {}}};
+  return base::Map{{"arrays", std::move(arrays)}, {"kernels", std::move(kernels)}, {"text", emitted.text}};
 }
 
 }  // namespace tilescope::api

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "api/common/parallel.h"
 #include "api/from_model.h"
 #include "api/given.h"
@@ -73,19 +70,12 @@ std::vector<PredictedRow> predict_batch(std::string_view text, const std::string
   return rows;
 }
 
-std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows) {
-  std::vector<TimedProgram> programs;
-  for (const PredictedRow& r : rows) {
-    if (!r.count) continue;
-    TimedProgram& p = programs.emplace_back();
-    p.operator_id = r.group.empty() ? r.id : r.group;
-    p.count = r.count;
-    p.operations = r.operations;
-    if (!r.prediction) continue;
-    p.us = r.prediction->predicted_us;
-    p.bound_by = r.prediction->bottleneck;
-  }
-  return totals_of(programs);
+TimedOperator timed(const PredictedRow& r) {
+  TimedOperator out{r.count.value_or(1), {}, r.operations, {}};
+  if (!r.prediction) return out;
+  out.us = r.prediction->predicted_us;
+  out.bound_by = r.prediction->bottleneck;
+  return out;
 }
 
 BatchSummary summarize(const std::vector<PredictedRow>& rows) {
@@ -98,31 +88,8 @@ BatchSummary summarize(const std::vector<PredictedRow>& rows) {
     if (const auto e = r.error_ratio()) errors.push_back(*e);
   }
   s.errors = statistics_of(errors);
-  s.total = totals_of(rows);
+  s.total = totals_of(counted_programs(rows));
   return s;
-}
-
-base::Value to_document(const PredictedRow& r) {
-  constexpr std::size_t kKeys = 20;
-  base::Map row;
-  row.reserve(kKeys);
-  row.push_back({"id", r.id, {}});
-  if (!r.group.empty()) row.push_back({"group", r.group, {}});
-  if (r.count) row.push_back({"count", *r.count, {}});
-  if (r.prediction) base::append(row, to_entries(*r.prediction));
-  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-  if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
-  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
-  return row;
-}
-
-base::Value to_document(const BatchSummary& s) {
-  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
-                       {"predicted", static_cast<std::int64_t>(s.predicted), {}},
-                       {"failed", static_cast<std::int64_t>(s.failed), {}}};
-  base::append(summary, to_entries(s.errors));
-  if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us"), {}});
-  return summary;
 }
 
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {

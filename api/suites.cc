@@ -33,25 +33,11 @@ std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Dia
   const auto operators = suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
   if (!operators) return std::nullopt;
   SuiteSummary out;
-  for (const expr::SuiteVariable& v : suite->variables) out.variables.emplace_back(v.name, v.value);
+  for (const expr::SuiteVariable& v : suite->variables) out.variables.push_back({v.name, v.value});
   for (const NamedExpression& op : *operators)
     out.operators.push_back({op.id, op.kind, expr::dtypes_text(op.expression), op.count, sizes_of(op.expression),
                              operations_of(op.expression)});
   return out;
-}
-
-base::Value to_document(const SuiteSummary& suite) {
-  base::Map variables;
-  for (const auto& [name, value] : suite.variables) variables.push_back({name, value, {}});
-  base::List operators;
-  for (const SuiteRow& r : suite.operators)
-    operators.emplace_back(base::Map{{"id", r.id, {}},
-                                     {"kind", r.kind, {}},
-                                     {"dtype", r.dtype, {}},
-                                     {"count", r.count, {}},
-                                     {"sizes", r.sizes, {}},
-                                     {"operations", r.operations, {}}});
-  return base::Map{{"variables", std::move(variables), {}}, {"operators", std::move(operators), {}}};
 }
 
 std::vector<std::string_view> suite_names() { return expr::suite_names(); }

@@ -6,12 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "api/compile.h"
+#include "base/describe.h"
 #include "base/diagnostics.h"
-#include "base/document.h"
 
 namespace tilescope::api {
 
@@ -19,20 +18,39 @@ namespace tilescope::api {
 struct SuiteRow {
   std::string id, kind, dtype;
   std::int64_t count = 1;
-  std::string sizes;      // of all axes: "m=4096 n=4096 k=4096"
-  double operations = 0;  // arithmetic operations of one occurrence
+  std::string sizes;  // of all axes: "m=4096 n=4096 k=4096"
+  double operations = 0;
+};
+
+template <class V>
+void describe(V& v, base::Is<SuiteRow> auto& r) {
+  v.field({"id", "", "The operator's id in its suite."}, r.id);
+  v.field({"kind", "", "What kind of operator it is: matmul, conv, elementwise, reduction, ..."}, r.kind);
+  v.field({"dtype", "", "Element type of its tensors."}, r.dtype);
+  v.field({"count", "", "How often the operator occurs in its suite; totals and shares count it so often."}, r.count);
+  v.field({"sizes", "", "Ranges of the axes."}, r.sizes);
+  v.field({"operations", "", "Arithmetic operations of one occurrence; a multiply-add is two."}, r.operations);
+}
+
+struct SuiteVariable {
+  std::string name;
+  std::int64_t value = 0;
 };
 
 struct SuiteSummary {
-  std::vector<std::pair<std::string, std::int64_t>> variables;
+  std::vector<SuiteVariable> variables;
   std::vector<SuiteRow> operators;
 };
 
+template <class V>
+void describe(V& v, base::Is<SuiteSummary> auto& s) {
+  v.numbers({{"variables", "", "The suite's variables with their values."}, "", ""}, s.variables,
+            &SuiteVariable::value);
+  v.list({"operators", "", "The operators of the suite."}, s.operators);
+}
+
 // The contents of a workload's suite; nullopt after errors.
 std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags);
-
-// {"variables":{NAME: value},"operators":[{"id","kind","dtype","count","sizes","operations"}]}.
-base::Value to_document(const SuiteSummary& suite);
 
 // Names of the suites that the project ships.
 std::vector<std::string_view> suite_names();

@@ -28,38 +28,37 @@ std::int64_t threads_of(const construct::WelderStage& s, const arch::WelderBasel
 
 base::Value document_of(const construct::WelderStage& s, const expr::Expression& e, std::size_t stage) {
   const auto name = [&](int tensor) { return e.tensors[static_cast<std::size_t>(tensor)].name; };
-  base::Map out = {
-      {"output", name(e.stages[stage].output), {}}, {"block", list_of(s.block), {}}, {"steps", list_of(s.steps), {}}};
+  base::Map out = {{"output", name(e.stages[stage].output)}, {"block", list_of(s.block)}, {"steps", list_of(s.steps)}};
   if (s.warps) {
-    out.push_back({"warp", list_of(s.warps->warp), {}});
-    out.push_back({"fragment", base::List{s.warps->m, s.warps->n, s.warps->k}, {}});
-    out.push_back({"cutlass", s.warps->cutlass, {}});
+    out.push_back({"warp", list_of(s.warps->warp)});
+    out.push_back({"fragment", base::List{s.warps->m, s.warps->n, s.warps->k}});
+    out.push_back({"cutlass", s.warps->cutlass});
     return out;
   }
-  out.push_back({"threads", list_of(s.threads), {}});
-  out.push_back({"reduction_threads", list_of(s.reduction_threads), {}});
+  out.push_back({"threads", list_of(s.threads)});
+  out.push_back({"reduction_threads", list_of(s.reduction_threads)});
   base::Map vectors;
-  for (const auto& [tensor, elements] : s.vectors) vectors.push_back({name(tensor), elements, {}});
-  out.push_back({"vectors", std::move(vectors), {}});
-  if (!s.packed.empty()) out.push_back({"packed", list_of(s.packed), {}});
+  for (const auto& [tensor, elements] : s.vectors) vectors.push_back({name(tensor), elements});
+  out.push_back({"vectors", std::move(vectors)});
+  if (!s.packed.empty()) out.push_back({"packed", list_of(s.packed)});
   return out;
 }
 
 base::Value document_of(const construct::WelderConfiguration& c, const expr::Expression& e, std::size_t rank) {
-  base::Map out = {{"rank", static_cast<std::int64_t>(rank), {}},
-                   {"tile", list_of(c.tile), {}},
-                   {"traffic_bytes", c.traffic_bytes, {}},
-                   {"smem_bytes", c.smem_bytes, {}},
-                   {"blocks_per_core", c.blocks_per_core, {}},
-                   {"waves", c.waves, {}},
-                   {"blocks", c.grid, {}},
-                   {"score", c.score, {}}};
+  base::Map out = {{"rank", rank},
+                   {"tile", list_of(c.tile)},
+                   {"traffic_bytes", c.traffic_bytes},
+                   {"smem_bytes", c.smem_bytes},
+                   {"blocks_per_core", c.blocks_per_core},
+                   {"waves", c.waves},
+                   {"blocks", c.grid},
+                   {"score", c.score}};
   base::List stages;
   for (std::size_t s = 0; s < c.stages.size(); ++s) stages.push_back(document_of(c.stages[s], e, s));
-  out.push_back({"stages", std::move(stages), {}});
+  out.push_back({"stages", std::move(stages)});
   if (c.panels) {
-    out.push_back({"order", c.panels->by_row ? "row" : "column", {}});
-    out.push_back({"panel", c.panels->width, {}});
+    out.push_back({"order", c.panels->by_row ? "row" : "column"});
+    out.push_back({"panel", c.panels->width});
   }
   return out;
 }
@@ -98,10 +97,10 @@ Configurations welder_configurations(const expr::Expression& e, const arch::Arch
     out.error = fmt::format("no tile of it fits the capacities of {}'s baselines.welder-open", a.name);
   else if (out.rows.empty())
     out.error = fmt::format("threads can share none of the {} tiles that fit {}", r.valid_tiles, a.name);
-  out.document = base::Map{{"base_tile", list_of(r.base_tile), {}},
-                           {"first_steps", std::move(first_steps), {}},
-                           {"valid_tiles", static_cast<std::int64_t>(r.valid_tiles), {}},
-                           {"configurations", std::move(configurations), {}}};
+  out.document = base::Map{{"base_tile", list_of(r.base_tile)},
+                           {"first_steps", std::move(first_steps)},
+                           {"valid_tiles", r.valid_tiles},
+                           {"configurations", std::move(configurations)}};
   return out;
 }
 

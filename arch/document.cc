@@ -20,7 +20,7 @@ using base::Map;
 using base::Value;
 
 void add(Map& map, std::string_view key, std::string_view unit, Value value) {
-  map.push_back({fmt::format("{}{}", key, unit), std::move(value), {}});
+  map.push_back({fmt::format("{}{}", key, unit), std::move(value)});
 }
 
 // clang-format off

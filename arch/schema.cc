@@ -19,7 +19,7 @@ using base::Map;
 using base::Value;
 using Type = Shape::Type;
 
-void add(Map& map, std::string_view key, Value value) { map.push_back({std::string(key), std::move(value), {}}); }
+void add(Map& map, std::string_view key, Value value) { map.push_back({std::string(key), std::move(value)}); }
 
 Map object(std::initializer_list<std::pair<std::string_view, Value>> entries) {
   Map map;

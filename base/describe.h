@@ -12,10 +12,10 @@
 //   v.object(column, member)        an optional described row with a key of its own
 //   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
 //   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
+//   v.list(column, entries)              described rows in order; rows with lists are neither read nor cells of tables
 //
-// This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of), JSON Schema
-// (schema_of) and the words of a legend (columns_of) from it; experiments/store/detail/described.h derives the columns
-// of a store.
+// This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of) and the words of a
+// legend (columns_of) from it; experiments/store/detail/described.h derives the columns of a store.
 
 #include <concepts>
 #include <cstdint>
@@ -52,19 +52,17 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-// A member as a value of a document; null where it is absent.
-template <class T>
-Value value_of(const T& member) {
-  if constexpr (kIsOptional<T>)
-    return member ? value_of(*member) : Value(nullptr);
-  else
-    return Value(member);
+// The lines as one text, absent where there are none.
+inline std::optional<std::string> unless_empty(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return unless_empty(std::move(text));
 }
 
 // --- documents
 
-template <class Entry>
-Map entries_by_name(const std::vector<Entry>& entries);
+template <class Row>
+List to_list(const std::vector<Row>& rows);
 
 class EntriesWriter {
  public:
@@ -97,12 +95,19 @@ class EntriesWriter {
   void numbers(NamedColumn c, const std::vector<Entry>& entries, Number Entry::* number) {
     Map map;
     map.reserve(entries.size());
-    for (const Entry& e : entries) map.push_back({std::string(e.name).append(c.suffix), Value(e.*number), {}});
+    for (const Entry& e : entries) map.push_back({std::string(e.name).append(c.suffix), Value(e.*number)});
     put(c.column.name, std::move(map));
   }
   template <class Entry>
   void rows(NamedColumn c, const std::vector<Entry>& entries) {
-    put(c.column.name, entries_by_name(entries));
+    Map map;
+    map.reserve(entries.size());
+    for (const Entry& e : entries) map.push_back({e.name, of(e)});
+    put(c.column.name, std::move(map));
+  }
+  template <class Row>
+  void list(Column c, const std::vector<Row>& rows) {
+    put(c.name, to_list(rows));
   }
 
  private:
@@ -113,7 +118,7 @@ class EntriesWriter {
     describe(inner, row);
     return map;
   }
-  void put(std::string_view name, Value v) { out_.push_back({std::string(name), std::move(v), {}}); }
+  void put(std::string_view name, Value v) { out_.push_back({std::string(name), std::move(v)}); }
 
   Map& out_;
 };
@@ -129,12 +134,12 @@ Map to_entries(const Row& row) {
   return out;
 }
 
-// A map of described rows by their names.
-template <class Entry>
-Map entries_by_name(const std::vector<Entry>& entries) {
-  Map out;
-  out.reserve(entries.size());
-  for (const Entry& e : entries) out.push_back({e.name, to_entries(e), {}});
+// Likewise of several rows, in order.
+template <class Row>
+List to_list(const std::vector<Row>& rows) {
+  List out;
+  out.reserve(rows.size());
+  for (const Row& r : rows) out.emplace_back(to_entries(r));
   return out;
 }
 
@@ -245,7 +250,7 @@ class CellWriter {
 
   template <class T>
   void field(Column c, const T& member) {
-    put_(prefix_ + std::string(c.name), value_of(member));
+    put_(prefix_ + std::string(c.name), Value(member));
   }
   void flag(Column c, bool member, bool usual) {
     put_(prefix_ + std::string(c.name), member == usual ? Value(nullptr) : Value(member));
@@ -296,88 +301,7 @@ void cells_of(const Row& row, Put&& put) {
   describe(writer, row);
 }
 
-// --- words and schema
-
-// A type's JSON Schema name: number, integer, string, boolean.
-template <class T>
-constexpr std::string_view kSchemaType = "number";
-template <>
-inline constexpr std::string_view kSchemaType<std::int64_t> = "integer";
-template <>
-inline constexpr std::string_view kSchemaType<std::string> = "string";
-template <>
-inline constexpr std::string_view kSchemaType<bool> = "boolean";
-template <class T>
-inline constexpr std::string_view kSchemaType<std::optional<T>> = kSchemaType<T>;
-
-class SchemaWriter {
- public:
-  // An object with the described properties; documents may have further ones.
-  Map schema() && {
-    Map out{{"type", "object", {}}, {"properties", std::move(properties_), {}}};
-    if (!required_.empty()) out.push_back({"required", std::move(required_), {}});
-    return out;
-  }
-
-  template <class T>
-  void field(Column c, const T&) {
-    put(c, {{"type", kSchemaType<T>, {}}}, !kIsOptional<T>);
-  }
-  void flag(Column c, bool, bool usual) { put(c, {{"type", "boolean", {}}, {"default", usual, {}}}, false); }
-  template <class Row>
-  void part(const Row&) {
-    const bool always = std::exchange(always_, always_ && !kIsOptional<Row>);
-    if constexpr (kIsOptional<Row>)
-      describe(*this, std::as_const(empty<typename Row::value_type>()));
-    else
-      describe(*this, std::as_const(empty<Row>()));
-    always_ = always;
-  }
-  template <class Row>
-  void object(Column c, const std::optional<Row>&) {
-    put(c, of<Row>(), false);
-  }
-  template <class Entry, class Number>
-  void numbers(NamedColumn c, const std::vector<Entry>&, Number Entry::*) {
-    put(c.column, by_name({{"type", kSchemaType<Number>, {}}}), true);
-  }
-  template <class Entry>
-  void rows(NamedColumn c, const std::vector<Entry>&) {
-    put(c.column, by_name(of<Entry>()), true);
-  }
-
- private:
-  template <class Row>
-  static const Row& empty() {
-    static const Row kEmpty{};
-    return kEmpty;
-  }
-  template <class Row>
-  static Map of() {
-    SchemaWriter inner;
-    describe(inner, empty<Row>());
-    return std::move(inner).schema();
-  }
-  static Map by_name(Map schema) { return {{"type", "object", {}}, {"additionalProperties", std::move(schema), {}}}; }
-  void put(Column c, Map schema, bool required) {
-    schema.insert(schema.begin(), {"description", c.about, {}});
-    properties_.push_back({std::string(c.name), std::move(schema), {}});
-    if (required && always_) required_.emplace_back(c.name);
-  }
-
-  Map properties_;
-  List required_;
-  bool always_ = true;
-};
-
-// The JSON Schema of a row's document.
-template <class Row>
-Map schema_of() {
-  SchemaWriter writer;
-  const Row row{};
-  describe(writer, row);
-  return std::move(writer).schema();
-}
+// --- words
 
 // Collects the columns of a row, of its parts and of its named rows, in order. An object is one column.
 class ColumnCollector {
@@ -408,6 +332,11 @@ class ColumnCollector {
   void rows(NamedColumn c, const std::vector<Entry>&) {
     out_.push_back(c.column);
     collect<Entry>();
+  }
+  template <class Row>
+  void list(Column c, const std::vector<Row>&) {
+    out_.push_back(c);
+    collect<Row>();
   }
 
  private:

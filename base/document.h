@@ -3,6 +3,7 @@
 // Reads YAML, JSON and JSON lines into one tree of values with the place of every key and value, in the order of the
 // text and with duplicates kept (base/fields.h reports them), and writes such trees as JSON. Columns count bytes.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -33,14 +34,16 @@ class Value {
   // NOLINTBEGIN(google-explicit-constructor)
   Value(std::nullptr_t);
   Value(bool v);
-  Value(std::int64_t v);
-  Value(int v);
+  template <std::integral T>
+  Value(T v);
   Value(double v);
   Value(std::string v);
   Value(std::string_view v);
   Value(const char* v);
   Value(List v);
   Value(Map v);
+  template <class T>
+  Value(const std::optional<T>& v);  // null where it is absent
   // NOLINTEND(google-explicit-constructor)
 
   template <class T>
@@ -72,21 +75,30 @@ class Value {
 struct Entry {
   std::string key;
   Value value;
-  Position at;  // of the key
+  Position at{};  // of the key; line 0 where the entry was not read
 };
 
 // Outside the class, because a Value that may hold a Map needs the whole Entry.
 inline Value::Value() = default;
 inline Value::Value(std::nullptr_t) {}
 inline Value::Value(bool v) : data_(v) {}
-inline Value::Value(std::int64_t v) : data_(v) {}
-inline Value::Value(int v) : data_(std::int64_t{v}) {}
+template <std::integral T>
+Value::Value(T v) : data_(static_cast<std::int64_t>(v)) {}
 inline Value::Value(double v) : data_(v) {}
 inline Value::Value(std::string v) : data_(std::move(v)) {}
 inline Value::Value(std::string_view v) : data_(std::string(v)) {}
 inline Value::Value(const char* v) : data_(std::string(v)) {}
 inline Value::Value(List v) : data_(std::move(v)) {}
 inline Value::Value(Map v) : data_(std::move(v)) {}
+template <class T>
+Value::Value(const std::optional<T>& v) {
+  if (v) data_ = Value(*v).data_;
+}
+
+// The text, absent where it is empty.
+inline std::optional<std::string> unless_empty(std::string text) {
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
 
 // Adds the elements of `from` at the end of `to`.
 template <class T>

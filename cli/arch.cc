@@ -31,13 +31,13 @@ int list(bool json) {
     const std::string gbps = dram == nullptr ? "-" : fmt::format("{:.0f} GB/s", arch::bandwidth_of(*a, *dram).v * 1e-9);
     table.add({d.name, a->title.value_or(""), std::string(arch::name_of_choice(a->chip_class)),
                a->core.count > 0 ? fmt::format("{}", a->core.count) : "-", gbps});
-    rows.emplace_back(base::Map{{"name", d.name, {}},
-                                {"title", a->title.value_or(""), {}},
-                                {"class", arch::name_of_choice(a->chip_class), {}},
-                                {"path", d.path, {}}});
+    rows.emplace_back(base::Map{{"name", d.name},
+                                {"title", a->title.value_or("")},
+                                {"class", arch::name_of_choice(a->chip_class)},
+                                {"path", d.path}});
   }
   if (json)
-    print_json(base::Map{{"devices", std::move(rows), {}}});
+    print_json(base::Map{{"devices", std::move(rows)}});
   else
     table.print();
   return status;
@@ -85,7 +85,7 @@ int check(const std::vector<std::string>& files, bool json) {
     const auto a = arch::load_arch(file, {}, diags, arch::Use::kLook);
     base::List errors;
     for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
-    rows.emplace_back(base::Map{{"file", file, {}}, {"ok", a.has_value(), {}}, {"errors", std::move(errors), {}}});
+    rows.emplace_back(base::Map{{"file", file}, {"ok", a.has_value()}, {"errors", std::move(errors)}});
     if (!a) {
       status = report(diags);
       continue;
@@ -93,7 +93,7 @@ int check(const std::vector<std::string>& files, bool json) {
     report_notes(diags);
     if (!json) fmt::print("{}: {}: good\n", file, a->name);
   }
-  if (json) print_json(base::Map{{"files", std::move(rows), {}}});
+  if (json) print_json(base::Map{{"files", std::move(rows)}});
   return status;
 }
 
@@ -105,10 +105,10 @@ void list_unheard(bool json) {
     const std::string path(key.path.empty() ? "every key" : key.path);
     const std::string of(key.where.empty() ? "all" : key.where);
     table.add({path, of, std::string(key.reason)});
-    rows.emplace_back(base::Map{{"key", path, {}}, {"of", of, {}}, {"reason", key.reason, {}}});
+    rows.emplace_back(base::Map{{"key", path}, {"of", of}, {"reason", key.reason}});
   }
   if (json)
-    print_json(base::Map{{"unused", std::move(rows), {}}});
+    print_json(base::Map{{"unused", std::move(rows)}});
   else
     table.print();
 }

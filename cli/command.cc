@@ -101,7 +101,7 @@ void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(
 void print_json(base::Value document, const base::Diagnostics& diags) {
   base::List notes;
   for (const base::Diagnostic& note : diags.notes()) notes.emplace_back(diags.format(note));
-  if (!notes.empty()) document.get_if<base::Map>()->push_back({"notes", std::move(notes), {}});
+  if (!notes.empty()) document.get_if<base::Map>()->push_back({"notes", std::move(notes)});
   print_json(document);
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "arch/load.h"
+#include "base/describe.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
@@ -127,7 +128,8 @@ bool report_operators(const std::vector<Operator>& operators) {
 // Prints {"rows":[...],"summary":{...}} to stdout.
 template <class Row>
 void print_rows(const std::vector<Row>& rows, const base::Value& summary, int jobs) {
-  experiments::write_json_rows(rows.size(), jobs, [&](std::size_t i) { return to_document(rows[i]); }, summary, stdout);
+  experiments::write_json_rows(
+      rows.size(), jobs, [&](std::size_t i) { return base::to_entries(rows[i]); }, summary, stdout);
 }
 
 }  // namespace tilescope::cli

@@ -91,7 +91,7 @@ void print_worst(const Comparison& c, std::size_t n) {
                {"core clock", true}});
   for (const ComparedRow* r : rows)
     table.add({r->id, r->tile, time_text(*r->measured_us), time_text(r->prediction->predicted_us),
-               percent_text(r->prediction->predicted_us / *r->measured_us - 1), r->prediction->bottleneck,
+               percent_text(*r->error_ratio(r->predicted_us())), r->prediction->bottleneck,
                r->simulation ? time_text(r->simulation->simulated_us) : "",
                r->library_us ? fmt::format("{} {}", r->library, time_text(*r->library_us)) : "",
                r->core_mhz ? fmt::format("{:.0f} MHz", *r->core_mhz) : ""});
@@ -131,10 +131,9 @@ int run(const Options& o) {
   } else {
     print_summary(*c);
     print_worst(*c, o.worst);
-    if (const auto total = experiments::totals_of(*c, false)) print_totals(*total, "predicted");
+    if (const auto total = experiments::totals_of(*c, false)) print_totals(*total);
     const bool simulated = std::any_of(c->rows.begin(), c->rows.end(), [](const auto& r) { return r.simulation; });
-    if (const auto total = simulated ? experiments::totals_of(*c, true) : std::nullopt)
-      print_totals(*total, "simulated");
+    if (const auto total = simulated ? experiments::totals_of(*c, true) : std::nullopt) print_totals(*total);
     print_legend(o.legend);
   }
   return status;

@@ -99,11 +99,11 @@ bool print_kernel_documents(const std::vector<CompiledOperator>& operators, bool
   for (const CompiledOperator& op : operators) {
     if (op.programs.empty()) continue;
     auto kernels = api::kernel_document(op.programs.front().document, a, diags);
-    if (kernels) all.emplace_back(base::Map{{"id", op.id, {}}, {"kernel", std::move(*kernels), {}}});
+    if (kernels) all.emplace_back(base::Map{{"id", op.id}, {"kernel", std::move(*kernels)}});
   }
   if (!diags.ok()) return false;
   if (suite)
-    print_json(base::Map{{"operators", std::move(all), {}}});
+    print_json(base::Map{{"operators", std::move(all)}});
   else if (!all.empty())
     print_json(*all.front().find("kernel"));
   return true;

@@ -151,19 +151,6 @@ std::vector<std::string> total_row(const TotalColumns& totals) {
   return row;
 }
 
-TotalColumns columns_of(const std::vector<CompiledOperator>& operators) {
-  std::vector<api::TimedOperator> timed;
-  for (const CompiledOperator& op : operators) {
-    api::TimedOperator& t = timed.emplace_back();
-    t.count = op.count;
-    t.operations = op.operations;
-    if (op.programs.empty()) continue;
-    t.us = api::best_of(op).prediction.predicted_us;
-    t.bound_by = api::best_of(op).prediction.bottleneck;
-  }
-  return TotalColumns(std::move(timed));
-}
-
 // The published time of an operator and how far its best program is off; both empty where there is none.
 std::vector<std::string> published_cells(const CompiledOperator& op, const experiments::PublishedTimes& published) {
   const auto c = experiments::compared(op, published);
@@ -186,7 +173,7 @@ void print_errors(const std::vector<api::ErrorsOfKind>& kinds) {
 void print_suite(const std::vector<CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published) {
   const bool compared = published && published->column(experiments::kPublishedColumn);
-  const TotalColumns totals = columns_of(operators);
+  const TotalColumns totals(operators);
   std::vector<Column> columns = {{"operator"}, {"kind", false, 3}};
   totals.add_count(columns);
   columns.insert(columns.end(),

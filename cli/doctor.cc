@@ -17,10 +17,10 @@ void add_doctor(CLI::App& app, int& status) {
     base::List rows;
     for (const experiments::Finding& f : experiments::examine()) {
       table.add({f.part, f.present ? "present" : "absent", f.detail});
-      rows.emplace_back(base::Map{{"part", f.part, {}}, {"present", f.present, {}}, {"detail", f.detail, {}}});
+      rows.emplace_back(base::Map{{"part", f.part}, {"present", f.present}, {"detail", f.detail}});
     }
     if (*json)
-      print_json(base::Map{{"parts", std::move(rows), {}}});
+      print_json(base::Map{{"parts", std::move(rows)}});
     else
       table.print();
     status = kDone;

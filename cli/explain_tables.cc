@@ -71,19 +71,6 @@ std::vector<std::string> three_strongest(const ExplainedOperator& op) {
   return out;
 }
 
-TotalColumns columns_of(const std::vector<ExplainedOperator>& operators) {
-  std::vector<api::TimedOperator> timed;
-  for (const ExplainedOperator& op : operators) {
-    api::TimedOperator& t = timed.emplace_back();
-    t.count = op.count;
-    t.operations = op.operations;
-    if (!op.prediction) continue;
-    t.us = op.prediction->predicted_us;
-    t.bound_by = op.prediction->bottleneck;
-  }
-  return TotalColumns(std::move(timed));
-}
-
 void print_means(const std::vector<ExplainedOperator>& operators) {
   Table table({{"path"}, {"value", true}, {"changed to", true}, {"mean elasticity", true}, {"program fixed", true}});
   for (const MeanElasticity& m : strongest_means(operators))
@@ -122,7 +109,7 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
 }
 
 void print_explained_suite(const std::vector<ExplainedOperator>& operators) {
-  const TotalColumns totals = columns_of(operators);
+  const TotalColumns totals(operators);
   std::vector<Column> columns = {{"operator"}, {"kind", false, 4}};
   totals.add_count(columns);
   columns.push_back({"predicted", true});

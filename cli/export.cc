@@ -70,9 +70,7 @@ int run(const Options& o) {
   const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
   if (!form || !sweep) return report(diags);
   const std::size_t rows = experiments::write_table_file(*store, *sweep, *form, o.out);
-  if (o.json)
-    print_json(
-        base::Map{{"sweep", sweep->title, {}}, {"file", o.out, {}}, {"rows", static_cast<std::int64_t>(rows), {}}});
+  if (o.json) print_json(base::Map{{"sweep", sweep->title}, {"file", o.out}, {"rows", rows}});
   return kDone;
 }
 

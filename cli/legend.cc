@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "api/simulate/simulate.h"
+#include "api/suites.h"
 #include "cli/table.h"
+#include "experiments/accuracy/calibrate.h"
+#include "experiments/search/quality.h"
 
 namespace tilescope::cli {
 namespace {
@@ -19,12 +24,8 @@ constexpr std::array kColumns = {
     Words{"operator", "the operator's id in its suite"},
     Words{"id", "the operator's or program's id; of --program, its file"},
     Words{"kind", "what kind of operator it is: matmul, conv, elementwise, reduction, ..."},
-    Words{"dtype", "element type of its tensors"},
-    Words{"count", "how often the operator occurs in its suite; totals and shares count it so often"},
-    Words{"sizes", "ranges of the axes"},
     Words{"GFLOP", "arithmetic operations of one occurrence, in billions; a multiply-add is two"},
     Words{"suite", "name of a list of operators"},
-    Words{"operators", "how many operators"},
     Words{"variables", "the suite's variables with their values; --size sets them"},
     Words{"#", "rank of a program, 0 is the best; number of a sweep's point, as in export and report"},
     Words{"chosen",
@@ -44,25 +45,17 @@ constexpr std::array kColumns = {
     Words{"block tile", "extents along the axes that one block computes at a time"},
     Words{"thread tile", "extents along the output's axes that one thread computes"},
     Words{"tile", "block tile along the output's axes"},
-    Words{"tiles", "pairs of block tile and thread tile that construction grew"},
-    Words{"evaluated", "programs whose time the model computed"},
-    Words{"pruned", "tiles and programs that a lower bound excludes from the first ones"},
-    Words{"cache misses", "programs whose accesses were counted anew"},
-    Words{"cache hits", "programs whose counts were cached"},
     Words{"roofline",
           "lower bound of the time: arithmetic at its peak or every byte once through the DRAM, and the launch"},
-    Words{"gap", "the largest share of its time by which another program could beat the first"},
     Words{"layout", "how the program differs from the plain one; see the shorthand"},
     Words{"kernels", "stages by their outputs; + between those that share a kernel"},
     Words{"edges", "tensors that pass between stages, and the memory level that holds them"},
     Words{"threads", "threads of a block, producer warps included"},
-    Words{"blocks", "blocks of the longest node"},
     Words{"reduction steps", "steps along all reduced axes, in the order of the stages"},
     Words{"blocks a core", "resident blocks of a core that the policy assumes"},
     Words{"block's bytes", "bytes that a block exchanges with the outermost level in all its steps"},
     Words{"smem KiB", "shared memory of a block"},
     Words{"score", "the policy's rank: (bytes of a block + 1) times waves"},
-    Words{"waves", "blocks over those that the whole chip runs at once"},
     Words{"occupancy", "resident warps of a core over the most that it supports, and what limits them"},
     Words{"step tile", "extents along the axes that one core computes in one step"},
     Words{"grid", "number of parts of each axis; every part has its own core"},
@@ -83,8 +76,6 @@ constexpr std::array kColumns = {
     Words{"term", "a part of the predicted time"},
     Words{"alone", "time of the term if there were no other"},
     Words{"level", "a level of the chip's memory"},
-    Words{"bytes", "bytes that pass the level"},
-    Words{"transactions", "transactions of the level: bursts, sectors, bank passes"},
     Words{"conflicts", "passes over those without bank conflicts"},
     Words{"time", "time of the level if there were no other"},
     Words{"stall reason", "what the cores wait for"},
@@ -94,11 +85,9 @@ constexpr std::array kColumns = {
     Words{"steps run", "share of the steps that was simulated; the rest is extrapolated"},
     Words{"MB read", "megabytes read from the level"},
     Words{"MB written", "megabytes written to the level"},
-    Words{"requests", "accesses of warps to the level"},
     Words{"operations", "arithmetic operations of the kernel; a multiply-add is two"},
     Words{"bytes read", "bytes that lanes load from the level"},
     Words{"bytes written", "bytes that lanes store to the level"},
-    Words{"hits", "transactions that hit in the cache, or in an open row"},
     Words{"model's error", "predicted over simulated, minus one"},
     Words{"simulator's error", "simulated over measured, minus one"},
     Words{"error", "predicted over measured, minus one"},
@@ -106,7 +95,6 @@ constexpr std::array kColumns = {
     Words{"mean |error|", "mean of the errors without their signs"},
     Words{"mean error", "mean of the errors with their signs"},
     Words{"compared", "the two times that are compared"},
-    Words{"rows", "how many rows"},
     Words{"median", "median of the errors without their signs"},
     Words{"p90", "0.9 quantile of the errors without their signs"},
     Words{"mean", "mean of the errors with their signs; of a search, of its best over the best known"},
@@ -146,7 +134,6 @@ constexpr std::array kColumns = {
     Words{"points", "iterations computed"},
     Words{"bank passes", "passes of the scratchpad's banks by the emitted kernel"},
     Words{"counters", "whether emitted kernel and simulator count the same"},
-    Words{"target", "what the chip's compiler compiled for"},
     Words{"registers", "registers of a thread by the chip's compiler"},
     Words{"registers assumed", "registers of a thread that the model assumes"},
     Words{"shared bytes assumed", "scratchpad bytes of a block that the model assumes"},
@@ -170,13 +157,10 @@ constexpr std::array kColumns = {
     Words{"anneal", "best of simulated annealing"},
     Words{"aligned", "how many aligned programs there are"},
     Words{"exhaustive", "the best of all aligned programs, where all were tried"},
-    Words{"search", "which search"},
     Words{"within 3 %", "operators whose best is within 3 % of the best known"},
     Words{"within 15 %", "operators whose best is within 15 % of the best known"},
     Words{"worst", "the greatest ratio"},
     Words{"ratio", "an efficiency of the chip's calibration"},
-    Words{"before", "the ratio in the chip's file"},
-    Words{"after", "the new ratio"},
     Words{"std error", "standard error of the fitted ratio"},
     Words{"response", "mean elasticity of the rows' times to the ratio"},
     Words{"from", "source of the ratio"},
@@ -184,7 +168,6 @@ constexpr std::array kColumns = {
     Words{"mean |error| before", "mean of the errors without their signs, with the chip's own ratios"},
     Words{"median before", "median of the errors without their signs, with the chip's own ratios"},
     Words{"mean before", "mean of the errors with their signs, with the chip's own ratios"},
-    Words{"shapes", "how many shapes of operators"},
     Words{"low", "0.1 quantile of measured over predicted time"},
     Words{"high", "0.9 quantile of measured over predicted time"},
     Words{"key", "a key of the chip's file that changes no prediction, simulation, limit or refusal"},
@@ -198,6 +181,33 @@ constexpr std::array kColumns = {
     Words{"state", "whether it is installed"},
     Words{"what", "what it is, or what is missing"},
 };
+
+// Titles that are names of elements of rows, which describe themselves (base/describe.h).
+constexpr std::array kElements = {"dtype",  "count",        "sizes",      "operators", "tiles",  "evaluated",
+                                  "pruned", "cache misses", "cache hits", "gap",       "blocks", "waves",
+                                  "bytes",  "transactions", "requests",   "hits",      "target", "search",
+                                  "rows",   "shapes",       "before",     "after"};
+
+// The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep. Of an element it is
+// what the first row with such a one says: "Ranges of the axes." as "ranges of the axes".
+std::string meaning_of(std::string_view title) {
+  const auto found = std::find_if(kColumns.begin(), kColumns.end(), [&](const Words& w) { return w.first == title; });
+  if (found != kColumns.end()) return std::string(found->second);
+  std::string name(title);
+  std::replace(name.begin(), name.end(), ' ', '_');
+  for (const auto& columns :
+       {base::columns_of<api::SuiteRow>(), base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(),
+        base::columns_of<api::Prediction>(), base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
+        base::columns_of<experiments::Quality>(), base::columns_of<experiments::CalibratedRatio>(),
+        base::columns_of<experiments::BandOfKind>()})
+    for (const base::Column& c : columns)
+      if (c.name == name) {
+        std::string out(c.about.substr(0, c.about.size() - 1));
+        out.front() = static_cast<char>(std::tolower(out.front()));
+        return out;
+      }
+  return {};
+}
 
 constexpr std::array kShorthand = {
     Words{"-", "nothing differs"},
@@ -251,22 +261,19 @@ void add_legend(CLI::App& command, bool& legend) {
   command.add_flag("--legend", legend, "Below the tables, what their columns and the layout's shorthand mean");
 }
 
-std::string_view meaning_of(std::string_view title) {
-  const auto found = std::find_if(kColumns.begin(), kColumns.end(), [&](const Words& w) { return w.first == title; });
-  return found == kColumns.end() ? std::string_view() : found->second;
-}
-
 void print_legend(bool asked) {
   if (!asked) return;
-  std::vector<Words> columns;
+  std::vector<std::pair<std::string, std::string>> columns;
   for (const std::string& title : printed_titles())
-    if (const std::string_view meaning = meaning_of(title); !meaning.empty()) columns.emplace_back(title, meaning);
+    if (std::string meaning = meaning_of(title); !meaning.empty()) columns.emplace_back(title, std::move(meaning));
   print("columns", columns);
   print_rest();
 }
 
 void print_whole_legend() {
-  print("columns", kColumns);
+  std::vector<std::pair<std::string, std::string>> columns(kColumns.begin(), kColumns.end());
+  for (const char* title : kElements) columns.emplace_back(title, meaning_of(title));
+  print("columns", columns);
   print_rest();
 }
 

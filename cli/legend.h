@@ -13,9 +13,6 @@ namespace tilescope::cli {
 // Adds --legend to a command that prints tables.
 void add_legend(CLI::App& command, bool& legend);
 
-// The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep.
-std::string_view meaning_of(std::string_view title);
-
 // Prints, below the tables of a command, the meaning of the columns and the shorthand that they had. Prints nothing
 // unless `asked`.
 void print_legend(bool asked);

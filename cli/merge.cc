@@ -34,7 +34,7 @@ int run(const Options& o) {
   if (!merged) return report(diags);
   report_notes(diags);
   if (o.json) {
-    base::Map out = {{"store", o.store, {}}};
+    base::Map out = {{"store", o.store}};
     base::Value rest = experiments::to_document(*merged);
     base::append(out, std::move(*rest.get_if<base::Map>()));
     print_json(std::move(out), diags);

@@ -98,7 +98,7 @@ void print_batch(const std::vector<PredictedRow>& rows) {
     table.add(cells);
   }
   table.print();
-  if (s.total) print_totals(*s.total, "predicted");
+  if (s.total) print_totals(*s.total);
   fmt::print("\n{} of {} lines predicted, {} failed\n", s.predicted, s.rows, s.failed);
   if (const api::ErrorStatistics& e = s.errors; e.compared > 0)
     fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", e.compared,
@@ -118,7 +118,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
   const std::vector<PredictedRow> rows = predict_rows(*batch, o, a);
   const int status = report_rows(rows);
   if (o.json)
-    print_rows(rows, api::to_document(api::summarize(rows)), o.jobs);
+    print_rows(rows, api::to_entries(api::summarize(rows)), o.jobs);
   else
     print_batch(rows);
   return status;

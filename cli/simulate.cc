@@ -73,24 +73,11 @@ void print_errors(const std::vector<SimulatedRow>& rows) {
   table.print();
 }
 
-TotalColumns columns_of(const std::vector<SimulatedRow>& rows) {
-  std::vector<api::TimedOperator> timed;
-  for (const SimulatedRow& r : rows) {
-    api::TimedOperator& t = timed.emplace_back();
-    t.count = r.count.value_or(1);
-    t.operations = r.operations;
-    if (!r.simulation) continue;
-    t.us = r.simulation->simulated_us;
-    t.bound_by = api::longest_stall(*r.simulation).name;
-  }
-  return TotalColumns(std::move(timed));
-}
-
 // A row a program: predicted beside simulated, and what both say binds.
 void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   const bool measured =
       std::any_of(rows.begin(), rows.end(), [](const SimulatedRow& r) { return r.measured_us.has_value(); });
-  const TotalColumns totals = columns_of(rows);
+  const TotalColumns totals(rows);
   std::vector<Column> columns = {{"id"}, {"kind", false, 3}};
   totals.add_count(columns);
   columns.insert(columns.end(), {{"predicted", true}, {"simulated", true}, {"model's error", true, 1}});
@@ -116,7 +103,7 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
                                r.model_error_ratio() ? percent_text(*r.model_error_ratio()) : "-"});
     if (measured) {
       cells.push_back(r.measured_us ? time_text(*r.measured_us) : "-");
-      cells.push_back(r.measured_us ? percent_text(s.simulated_us / *r.measured_us - 1) : "-");
+      cells.push_back(r.measured_us ? percent_text(*r.error_ratio()) : "-");
     }
     if (!batch) totals.add_rates(cells, i);
     cells.push_back(longest.name);
@@ -134,7 +121,7 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
     table.add(cells);
   }
   table.print();
-  if (const auto total = batch ? api::totals_of(rows) : std::nullopt) print_totals(*total, "simulated");
+  if (const auto total = batch ? api::totals_of(rows) : std::nullopt) print_totals(*total);
   fmt::print("\n{} of {} programs simulated in {:.0f} s of CPU time, {} MB at most\n", done, rows.size(), cpu_seconds,
              peak >> 20);
   print_errors(rows);

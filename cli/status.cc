@@ -28,9 +28,7 @@ base::Map to_document(const Store& store, const std::vector<SweepState>& states,
                       const std::optional<std::int64_t>& process) {
   base::List sweeps;
   for (const SweepState& s : states) sweeps.push_back(experiments::to_document(s));
-  return base::Map{{"tool_version", store.tool_version(), {}},
-                   {"running_process", process ? base::Value(*process) : base::Value(nullptr), {}},
-                   {"sweeps", std::move(sweeps), {}}};
+  return base::Map{{"tool_version", store.tool_version()}, {"running_process", process}, {"sweeps", std::move(sweeps)}};
 }
 
 std::string task_of(const ShardProgress& s) {
@@ -73,9 +71,9 @@ int run(const std::string& path, bool json) {
   if (store)
     for (const experiments::StoredSweep& s : store->sweeps()) states.push_back(state_of(*store, s, kBest));
   if (json) {
-    base::Map out = {{"store", path, {}}};
+    base::Map out = {{"store", path}};
     if (store) base::append(out, to_document(*store, states, process));
-    if (shards) out.push_back({"shards", experiments::to_document(*shards), {}});
+    if (shards) out.push_back({"shards", experiments::to_document(*shards)});
     print_json(std::move(out));
     return kDone;
   }

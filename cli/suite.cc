@@ -21,7 +21,7 @@ struct Options {
   bool json = false;
 };
 
-std::string text_of(const std::vector<std::pair<std::string, std::int64_t>>& variables) {
+std::string text_of(const std::vector<api::SuiteVariable>& variables) {
   std::vector<std::string> words;
   for (const auto& [name, value] : variables) words.push_back(fmt::format("{}={}", name, value));
   return fmt::format("{}", fmt::join(words, " "));
@@ -42,13 +42,12 @@ int list(bool json) {
     }
     table.add({std::string(name), fmt::format("{}", suite->operators.size()), text_of(suite->variables)});
     base::Map variables;
-    for (const auto& [variable, value] : suite->variables) variables.push_back({variable, value, {}});
-    rows.emplace_back(base::Map{{"name", name, {}},
-                                {"operators", static_cast<std::int64_t>(suite->operators.size()), {}},
-                                {"variables", std::move(variables), {}}});
+    for (const auto& [variable, value] : suite->variables) variables.push_back({variable, value});
+    rows.emplace_back(
+        base::Map{{"name", name}, {"operators", suite->operators.size()}, {"variables", std::move(variables)}});
   }
   if (json)
-    print_json(base::Map{{"suites", std::move(rows), {}}});
+    print_json(base::Map{{"suites", std::move(rows)}});
   else
     table.print();
   return status;
@@ -68,7 +67,7 @@ int show(const Options& o) {
   if (!suite || !diags.ok()) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(api::to_document(*suite));
+    print_json(api::to_entries(*suite));
     return kDone;
   }
   if (!suite->variables.empty()) fmt::print("{}\n\n", text_of(suite->variables));
@@ -87,7 +86,7 @@ int check(const Options& o) {
     const auto suite = read(o, file, diags);
     base::List errors;
     for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
-    rows.emplace_back(base::Map{{"file", file, {}}, {"ok", diags.ok(), {}}, {"errors", std::move(errors), {}}});
+    rows.emplace_back(base::Map{{"file", file}, {"ok", diags.ok()}, {"errors", std::move(errors)}});
     if (!diags.ok()) {
       status = report(diags);
       continue;
@@ -95,7 +94,7 @@ int check(const Options& o) {
     report_notes(diags);
     if (!o.json) fmt::print("{}: {} operators: good\n", file, suite->operators.size());
   }
-  if (o.json) print_json(base::Map{{"files", std::move(rows), {}}});
+  if (o.json) print_json(base::Map{{"files", std::move(rows)}});
   return status;
 }
 

@@ -52,14 +52,14 @@ int print_schema() {
 }
 
 base::Value to_document(const SweepRun& run, const std::string& store) {
-  base::Map out = {{"store", store, {}}};
+  base::Map out = {{"store", store}};
   base::Value state = experiments::to_document(run.state);
   base::append(out, std::move(*state.get_if<base::Map>()));
-  base::append(out, base::Map{{"computed", static_cast<std::int64_t>(run.computed), {}},
-                              {"stopped", run.stopped, {}},
-                              {"seconds", run.seconds, {}},
-                              {"cpu_seconds", run.cpu_seconds, {}},
-                              {"construct_cpu_seconds", run.construct_cpu_seconds, {}}});
+  base::append(out, base::Map{{"computed", run.computed},
+                              {"stopped", run.stopped},
+                              {"seconds", run.seconds},
+                              {"cpu_seconds", run.cpu_seconds},
+                              {"construct_cpu_seconds", run.construct_cpu_seconds}});
   return out;
 }
 
@@ -121,10 +121,10 @@ int run_slurm(Options o) {
   if (!o.dry_run) submitted = experiments::submit(*jobs);
   if (o.json) {
     base::Value document = experiments::to_document(*jobs);
-    const base::Value numbers =
-        submitted ? base::Value(base::Map{{"array", submitted->array, {}}, {"merge", submitted->merge, {}}})
-                  : base::Value(nullptr);
-    document.get_if<base::Map>()->push_back({"jobs", numbers, {}});
+    const base::Value numbers = submitted
+                                    ? base::Value(base::Map{{"array", submitted->array}, {"merge", submitted->merge}})
+                                    : base::Value(nullptr);
+    document.get_if<base::Map>()->push_back({"jobs", numbers});
     print_json(document);
   } else if (!submitted) {
     fmt::print("{}", experiments::to_text(*jobs));

@@ -9,12 +9,13 @@
 
 namespace tilescope::cli {
 
-void print_totals(const api::Totals& t, const char* time) {
+void print_totals(const api::Totals& t) {
   std::vector<std::string> bound;
   for (const auto& [name, ratio] : t.bound_ratios) bound.push_back(fmt::format("{} {:.0f} %", name, 100 * ratio));
   const auto timed = static_cast<std::int64_t>(t.timed);
   fmt::print("\n{}{} operators{}: {} {}{}{}\n", t.timed < t.operators ? fmt::format("{} of ", t.timed) : "",
-             t.operators, t.count > timed ? fmt::format(", {} with their counts", t.count) : "", time, time_text(t.us),
+             t.operators, t.count > timed ? fmt::format(", {} with their counts", t.count) : "",
+             t.simulated ? "simulated" : "predicted", time_text(t.us),
              t.us > 0 ? fmt::format(", {}", rate_text(t.operations / t.us * 1e6)) : "",
              bound.empty() ? "" : fmt::format("; bound by {}", fmt::join(bound, ", ")));
 }

@@ -13,13 +13,15 @@ namespace tilescope::cli {
 
 // "9 operators, 12 with their counts: predicted 12.3 ms, 182 TFLOP/s; bound by dram 61 %, arithmetic 39 %", in a line
 // of its own.
-void print_totals(const api::Totals& totals, const char* time);
+void print_totals(const api::Totals& totals);
 
 // Adds the columns that all lists of operators have: how often each occurs (if one occurs more than once), its share of
 // the time and its operations per second; and the totals below the rows.
 class TotalColumns {
  public:
   explicit TotalColumns(std::vector<api::TimedOperator> operators);
+  template <class Row>
+  explicit TotalColumns(const std::vector<Row>& rows) : TotalColumns(api::timed_operators(rows)) {}
 
   // After the operator's name: `count`.
   void add_count(std::vector<Column>& columns) const;

@@ -23,14 +23,16 @@ struct Options {
 void print(const api::TraceRow& r) {
   fmt::print("{} requests, {} bursts in {} cycles, {:.1f} us\n", r.requests, r.bursts, r.cycles, r.time_us);
   fmt::print("{} {:.2f} GB/s, {:.1f} % of its peak; {:.1f} % of the bursts find their row open\n",
-             r.levels.empty() ? "bus" : r.levels.back().name, r.bus_gbps, 100 * r.peak_ratio, 100 * r.row_hit_ratio);
+             r.caches ? r.caches->levels.back().name : "bus", r.bus_gbps, 100 * r.peak_ratio, 100 * r.row_hit_ratio);
   if (r.mean_latency_ns > 0)
     fmt::print("reads wait {:.1f} ns; 50 % of them at most {:.1f} ns, 95 % {:.1f} ns, 99 % {:.1f} ns, all {:.1f} ns\n",
                r.mean_latency_ns, r.p50_latency_ns, r.p95_latency_ns, r.p99_latency_ns, r.max_latency_ns);
-  for (auto l = r.levels.rbegin(); l != r.levels.rend(); ++l)
+  if (!r.caches) return;
+  const auto& levels = r.caches->levels;
+  for (auto l = levels.rbegin(); l != levels.rend(); ++l)
     fmt::print("{}: {} of {} {} hit; {} B read, {} B written\n", l->name, l->hits, l->transactions,
-               std::next(l) == r.levels.rend() ? "bursts" : "sectors", l->read_bytes, l->written_bytes);
-  if (r.dirtied_bytes > 0) fmt::print("{} B were made dirty\n", r.dirtied_bytes);
+               std::next(l) == levels.rend() ? "bursts" : "sectors", l->read_bytes, l->written_bytes);
+  if (r.caches->dirtied_bytes > 0) fmt::print("{} B were made dirty\n", r.caches->dirtied_bytes);
 }
 
 int run(const Options& o) {
@@ -41,7 +43,7 @@ int run(const Options& o) {
   if (!row) return report(diags);
   report_notes(diags);
   if (o.json)
-    print_json(api::to_document(*row));
+    print_json(api::to_entries(*row));
   else
     print(*row);
   return kDone;

@@ -47,7 +47,7 @@ class Writer {
   }
   static bool either(std::string_view /*key*/, bool is) { return is; }
 
-  void put(std::string_view key, Value v) { map_.push_back({std::string(key), std::move(v), {}}); }
+  void put(std::string_view key, Value v) { map_.push_back({std::string(key), std::move(v)}); }
   Map take() { return std::move(map_); }
 
  private:
@@ -90,7 +90,7 @@ class Writer {
   }
   Value value_of(const Guard& g) const { return fmt::format("{} < {}", print(*k_, g.value), g.bound); }
   Value value_of(const expr::Node& n) const {
-    const auto entry = [](std::string_view key, Value v) { return Map{{std::string(key), std::move(v), {}}}; };
+    const auto entry = [](std::string_view key, Value v) { return Map{{std::string(key), std::move(v)}}; };
     if (n.kind == NodeKind::kNumber) return value_of(n.number);
     if (n.kind == NodeKind::kRead) return entry("read", n.index);
     if (n.kind == NodeKind::kScalar) return entry("scalar", m_.scalars[static_cast<std::size_t>(n.index)]);
@@ -136,7 +136,7 @@ base::Value to_document(const Module& m, const std::string& arch, const List& co
   for (const Value& node : computes) {
     Map stage;
     for (const std::string_view key : tile::kSpaceKeys)
-      if (const Value* v = node.find(key)) stage.push_back({std::string(key), *v, {}});
+      if (const Value* v = node.find(key)) stage.push_back({std::string(key), *v});
     stages.emplace_back(std::move(stage));
   }
   if (!stages.empty()) w.put("computes", std::move(stages));

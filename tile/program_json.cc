@@ -74,7 +74,7 @@ void check_edge(const PlacedEdge& placed, const RProgram& p, const arch::ArchSpe
 
 Map named(const TileSpace& space, const Extents& extents, std::size_t first, std::size_t last) {
   Map out;
-  for (std::size_t a = first; a < last; ++a) out.push_back({space.axes[a].name, extents[a], {}});
+  for (std::size_t a = first; a < last; ++a) out.push_back({space.axes[a].name, extents[a]});
   return out;
 }
 
@@ -98,7 +98,7 @@ Map shapes_of(const TileSpace& space) {
     if (static_cast<int>(t) == space.output.tensor || !shape_must_be_given(space, static_cast<int>(t))) continue;
     List dims;
     for (const std::int64_t d : tensor.shape) dims.emplace_back(d);
-    out.push_back({tensor.name, std::move(dims), {}});
+    out.push_back({tensor.name, std::move(dims)});
   }
   return out;
 }
@@ -107,7 +107,7 @@ Map dtypes_of(const TileSpace& space) {
   Map out;
   for (const int t : expr::tensors_of_given_dtypes(space.expression)) {
     const expr::Tensor& tensor = space.expression.tensors[static_cast<std::size_t>(t)];
-    out.push_back({tensor.name, base::name_of(tensor.dtype), {}});
+    out.push_back({tensor.name, base::name_of(tensor.dtype)});
   }
   return out;
 }
@@ -117,13 +117,11 @@ Map mapping_of(const StageProgram& p) {
   for (const int axis : p.thread_order) {
     const auto a = static_cast<std::size_t>(axis);
     const AxisMapping& m = p.mapping[a];
-    out.push_back({p.space->axes[a].name,
-                   Map{{"vthread", m.vthread, {}}, {"threads", m.threads, {}}, {"per_thread", m.per_thread, {}}},
-                   {}});
+    out.push_back(
+        {p.space->axes[a].name, Map{{"vthread", m.vthread}, {"threads", m.threads}, {"per_thread", m.per_thread}}});
   }
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    if (p.reduction_threads[a] > 1)
-      out.push_back({p.space->axes[a].name, Map{{"threads", p.reduction_threads[a], {}}}, {}});
+    if (p.reduction_threads[a] > 1) out.push_back({p.space->axes[a].name, Map{{"threads", p.reduction_threads[a]}}});
   return out;
 }
 
@@ -131,20 +129,20 @@ Map mapping_of(const StageProgram& p) {
 Map register_tile(const StageProgram& p) {
   Map out = named(*p.space, p.thread, 0, p.space->spatial);
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    if (p.thread[a] > 1) out.push_back({p.space->axes[a].name, p.thread[a], {}});
+    if (p.thread[a] > 1) out.push_back({p.space->axes[a].name, p.thread[a]});
   return out;
 }
 
 // What is computed, apart from how.
 Map space_document(const TileSpace& space) {
   Map sizes;
-  for (const expr::Axis& a : space.stage().axes) sizes.push_back({a.name, a.size, {}});
-  Map out{{"expr", space.stage().text, {}},
-          {"sizes", std::move(sizes), {}},
-          {"shapes", shapes_of(space), {}},
-          {"dtype", base::name_of(space.expression.dtype), {}}};
-  if (Map dtypes = dtypes_of(space); !dtypes.empty()) out.push_back({"dtypes", std::move(dtypes), {}});
-  out.push_back({"accumulate", base::name_of(space.expression.accumulate), {}});
+  for (const expr::Axis& a : space.stage().axes) sizes.push_back({a.name, a.size});
+  Map out{{"expr", space.stage().text},
+          {"sizes", std::move(sizes)},
+          {"shapes", shapes_of(space)},
+          {"dtype", base::name_of(space.expression.dtype)}};
+  if (Map dtypes = dtypes_of(space); !dtypes.empty()) out.push_back({"dtypes", std::move(dtypes)});
+  out.push_back({"accumulate", base::name_of(space.expression.accumulate)});
   return out;
 }
 
@@ -161,7 +159,7 @@ Value epilogue_document(const StageProgram& p, const std::string& scratchpad) {
   for (auto& [key, entries] :
        {std::pair("cached", &transfers.cached), std::pair("padding", &transfers.padding),
         std::pair("vector", &transfers.vector), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})
-    if (!entries->empty()) out.push_back({key, std::move(*entries), {}});
+    if (!entries->empty()) out.push_back({key, std::move(*entries)});
   return out;
 }
 
@@ -174,25 +172,23 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   for (const int a : p.reduction_order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
   Map out = space_document(space);
-  base::append(out, Map{{"tiles",
-                         Map{{scratchpad, named(space, p.block, 0, axes), {}},
-                             {arch::registers_of(arch)->name, register_tile(p), {}}},
-                         {}},
-                        {"mapping", mapping_of(p), {}},
-                        {"cached", std::move(transfers.cached), {}},
-                        {"padding", std::move(transfers.padding), {}},
-                        {"vector", std::move(transfers.vector), {}},
-                        {"reduction_order", std::move(order), {}},
-                        {"unroll", p.unroll, {}},
-                        {"num_stages", p.num_stages, {}},
-                        {"split", named(space, p.split, space.spatial, axes), {}},
-                        {"order", p.block_order == BlockOrder::kRow ? "row" : "column", {}}});
-  if (p.group_m != 1) out.push_back({"group_m", p.group_m, {}});
-  if (p.registers != 0) out.push_back({"registers", p.registers, {}});
+  base::append(out, Map{{"tiles", Map{{scratchpad, named(space, p.block, 0, axes)},
+                                      {arch::registers_of(arch)->name, register_tile(p)}}},
+                        {"mapping", mapping_of(p)},
+                        {"cached", std::move(transfers.cached)},
+                        {"padding", std::move(transfers.padding)},
+                        {"vector", std::move(transfers.vector)},
+                        {"reduction_order", std::move(order)},
+                        {"unroll", p.unroll},
+                        {"num_stages", p.num_stages},
+                        {"split", named(space, p.split, space.spatial, axes)},
+                        {"order", p.block_order == BlockOrder::kRow ? "row" : "column"}});
+  if (p.group_m != 1) out.push_back({"group_m", p.group_m});
+  if (p.registers != 0) out.push_back({"registers", p.registers});
   for (auto& [key, entries] :
        {std::pair("rotate", &transfers.rotate), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})
-    if (!entries->empty()) out.push_back({key, std::move(*entries), {}});
-  if (auto kernel = micro_kernel_document(p)) out.push_back({"mma", std::move(*kernel), {}});
+    if (!entries->empty()) out.push_back({key, std::move(*entries)});
+  if (auto kernel = micro_kernel_document(p)) out.push_back({"mma", std::move(*kernel)});
   return out;
 }
 
@@ -385,14 +381,12 @@ Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
       },
       program.nodes);
   for (const Edge& e : program.edges) {
-    Map edge{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}};
-    if (!e.carried.empty()) edge.push_back({"carried", e.carried, {}});
+    Map edge{{"from", e.from}, {"to", e.to}, {"tensor", e.tensor}, {"level", e.level}};
+    if (!e.carried.empty()) edge.push_back({"carried", e.carried});
     edges.emplace_back(std::move(edge));
   }
-  return Map{{"format", kProgramFormat, {}},
-             {"arch", program.arch, {}},
-             {"nodes", std::move(stages), {}},
-             {"edges", std::move(edges), {}}};
+  return Map{
+      {"format", kProgramFormat}, {"arch", program.arch}, {"nodes", std::move(stages)}, {"edges", std::move(edges)}};
 }
 
 }  // namespace tilescope::tile

@@ -62,14 +62,4 @@ double quantile_of(std::vector<Weighted> values, double share) {
   return values.back().value;
 }
 
-base::Map to_entries(const ErrorStatistics& s) {
-  base::Map out = {{"compared", static_cast<std::int64_t>(s.compared), {}}};
-  if (s.compared == 0) return out;
-  out.push_back({"mape_ratio", s.mape_ratio, {}});
-  out.push_back({"median_error_ratio", s.median_error_ratio, {}});
-  out.push_back({"p90_error_ratio", s.p90_error_ratio, {}});
-  out.push_back({"bias_ratio", s.bias_ratio, {}});
-  return out;
-}
-
 }  // namespace tilescope::api

@@ -29,7 +29,7 @@ struct LevelRow {
 template <class V>
 void describe(V& v, base::Is<LevelRow> auto& l) {
   v.field({"bytes", "B", "Bytes that pass the level."}, l.bytes);
-  v.field({"transactions", "", "Transactions of the level: bursts, sectors or bank passes."}, l.transactions);
+  v.field({"transactions", "", "Transactions of the level: bursts, sectors, bank passes."}, l.transactions);
   v.field({"conflict_ratio", "", "Passes over those without bank conflicts."}, l.conflict_ratio);
   v.field({"time_us", "us", "The time that the level alone would take."}, l.time_us);
 }

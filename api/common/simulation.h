@@ -30,7 +30,7 @@ void describe(V& v, base::Is<SimulatedLevel> auto& l) {
   v.field({"written_bytes", "B", "Bytes written to the level."}, l.written_bytes);
   v.field({"requests", "", "Accesses of warps to the level."}, l.requests);
   v.field({"transactions", "", "Bursts, sectors or bank passes of the level."}, l.transactions);
-  v.field({"hits", "", "Transactions that found an open row, or their sector."}, l.hits);
+  v.field({"hits", "", "Transactions that hit in the cache, or in an open row."}, l.hits);
 }
 
 // Simulated times of one `scale`-th of a chip, and of the smaller part that validates it.

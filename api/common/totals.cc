@@ -29,18 +29,17 @@ Totals totals_of(const std::vector<TimedOperator>& operators) {
     bound_us[op.bound_by] += us_of_all(op);
   }
   for (const auto& [name, us] : bound_us)
-    if (!name.empty()) out.bound_ratios.emplace_back(name, out.us > 0 ? us / out.us : 0);
+    if (!name.empty()) out.bound_ratios.push_back({name, out.us > 0 ? us / out.us : 0});
   std::stable_sort(out.bound_ratios.begin(), out.bound_ratios.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+                   [](const auto& a, const auto& b) { return a.ratio > b.ratio; });
   return out;
 }
 
 std::optional<Totals> totals_of(const std::vector<TimedProgram>& programs) {
   std::map<std::string, TimedOperator> fastest;
-  for (const TimedProgram& p : programs) {
-    if (!p.count) continue;
-    TimedOperator& op = fastest.try_emplace(p.operator_id, TimedOperator{*p.count, {}, p.operations, {}}).first->second;
-    if (p.us && !(op.us && *op.us <= *p.us)) op = {*p.count, p.us, p.operations, p.bound_by};
+  for (const auto& [id, timed] : programs) {
+    TimedOperator& op = fastest.try_emplace(id, timed).first->second;
+    if (timed.us && !(op.us && *op.us <= *timed.us)) op = timed;
   }
   if (fastest.empty()) return std::nullopt;
   std::vector<TimedOperator> operators;
@@ -51,19 +50,6 @@ std::optional<Totals> totals_of(const std::vector<TimedProgram>& programs) {
 std::optional<double> rate_of(const TimedOperator& op) {
   if (!op.us || *op.us <= 0) return std::nullopt;
   return op.operations / *op.us * 1e6;
-}
-
-base::Value to_document(const Totals& t, const std::string& time_key) {
-  base::List bound;
-  for (const auto& [name, ratio] : t.bound_ratios)
-    bound.emplace_back(base::Map{{"bottleneck", name, {}}, {"ratio", ratio, {}}});
-  return base::Map{{"operators", static_cast<std::int64_t>(t.operators), {}},
-                   {"timed", static_cast<std::int64_t>(t.timed), {}},
-                   {"count", t.count, {}},
-                   {time_key, t.us, {}},
-                   {"operations", t.operations, {}},
-                   {"gflops", t.us > 0 ? t.operations / t.us * 1e-3 : 0.0, {}},
-                   {"bound", std::move(bound), {}}};
 }
 
 }  // namespace tilescope::api

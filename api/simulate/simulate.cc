@@ -2,7 +2,6 @@
 #include "api/simulate/simulate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "api/from_model.h"
 #include "api/given.h"
@@ -19,6 +18,19 @@ namespace tilescope::api {
 std::optional<double> SimulatedRow::model_error_ratio() const {
   if (!predicted_us || !simulation) return std::nullopt;
   return *predicted_us / simulation->simulated_us - 1;
+}
+
+std::optional<double> SimulatedRow::error_ratio() const {
+  if (!measured_us || !simulation) return std::nullopt;
+  return simulation->simulated_us / *measured_us - 1;
+}
+
+TimedOperator timed(const SimulatedRow& r) {
+  TimedOperator out{r.count.value_or(1), {}, r.operations, {}};
+  if (!r.simulation) return out;
+  out.us = r.simulation->simulated_us;
+  out.bound_by = longest_stall(*r.simulation).name;
+  return out;
 }
 
 namespace {
@@ -96,15 +108,9 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
 }
 
 std::optional<Totals> totals_of(const std::vector<SimulatedRow>& rows) {
-  std::vector<TimedProgram> programs;
-  for (const SimulatedRow& r : rows) {
-    TimedProgram& p =
-        programs.emplace_back(TimedProgram{r.group.empty() ? r.id : r.group, r.count, {}, r.operations, {}});
-    if (!r.simulation) continue;
-    p.us = r.simulation->simulated_us;
-    p.bound_by = longest_stall(*r.simulation).name;
-  }
-  return totals_of(programs);
+  auto out = totals_of(counted_programs(rows));
+  if (out) out->simulated = true;
+  return out;
 }
 
 std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows) {
@@ -115,36 +121,22 @@ std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& 
 }
 
 base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
-  base::List list;
-  std::size_t failed = 0;
-  for (const SimulatedRow& r : rows) {
-    base::Map row = {{"id", r.id, {}}};
-    if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
-    if (!r.group.empty()) row.push_back({"group", r.group, {}});
-    if (r.count) row.push_back({"count", *r.count, {}});
-    if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
-    if (r.predicted_band) base::append(row, to_entries(*r.predicted_band));
-    if (r.simulation) base::append(row, to_entries(*r.simulation));
-    if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-    if (r.measured_us && r.simulation)
-      row.push_back({"error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
-    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
-    failed += r.errors.empty() ? 0 : 1;
-    list.emplace_back(std::move(row));
-  }
   const auto total = totals_of(rows);
-  const base::Value total_document = total ? to_document(*total, "simulated_us") : base::Value();
-  if (!batch && !total) return base::Map{{"operators", std::move(list), {}}};
-  if (!batch) return base::Map{{"operators", std::move(list), {}}, {"total", total_document, {}}};
-  base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size()), {}},
-                       {"simulated", static_cast<std::int64_t>(rows.size() - failed), {}},
-                       {"failed", static_cast<std::int64_t>(failed), {}}};
-  std::vector<double> errors;
-  for (const SimulatedRow& r : rows)
-    if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);
-  base::append(summary, to_entries(statistics_of(errors)));
-  if (total) summary.push_back({"total", total_document, {}});
-  return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
+  base::Map out = {{batch ? "rows" : "operators", base::to_list(rows)}};
+  base::Map summary;
+  if (batch) {
+    std::vector<double> errors;
+    std::size_t failed = 0;
+    for (const SimulatedRow& r : rows) {
+      failed += r.errors.empty() ? 0 : 1;
+      if (const auto e = r.error_ratio()) errors.push_back(*e);
+    }
+    summary = {{"rows", rows.size()}, {"simulated", rows.size() - failed}, {"failed", failed}};
+    base::append(summary, to_entries(statistics_of(errors)));
+  }
+  if (total) (batch ? summary : out).push_back({"total", to_entries(*total)});
+  if (batch) out.push_back({"summary", std::move(summary)});
+  return out;
 }
 
 }  // namespace tilescope::api

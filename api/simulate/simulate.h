@@ -17,8 +17,8 @@
 #include "api/simulate/timeline.h"
 #include "api/source.h"
 #include "arch/spec.h"
+#include "base/describe.h"
 #include "base/diagnostics.h"
-#include "base/document.h"
 
 namespace tilescope::api {
 
@@ -56,7 +56,26 @@ struct SimulatedRow {
 
   // Predicted over simulated, minus one; nullopt without both.
   std::optional<double> model_error_ratio() const;
+  // Simulated over measured, minus one; nullopt without both.
+  std::optional<double> error_ratio() const;
 };
+
+template <class V>
+void describe(V& v, base::Is<SimulatedRow> auto& r) {
+  v.field({"id", "", "The operator's or program's id."}, r.id);
+  v.field({"kind", "", "What kind of operator it is."}, base::unless_empty(r.kind));
+  v.field({"group", "", "Programs of a group compute the same."}, base::unless_empty(r.group));
+  v.field({"count", "", "How often the operator occurs in its suite."}, r.count);
+  v.field({"predicted_us", "us", "Time by the model."}, r.predicted_us);
+  v.part(r.predicted_band);
+  v.part(r.simulation);
+  v.field({"measured_us", "us", "Time on the chip itself."}, r.measured_us);
+  v.field({"error_ratio", "", "Simulated over measured, minus one."}, r.error_ratio());
+  v.field({"error", "", "Why there is no simulation."}, base::unless_empty(r.errors));
+}
+
+// The row as an operator of a list, which its longest stall binds.
+TimedOperator timed(const SimulatedRow& row);
 
 // Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
 // their number. Returns nullopt if the source has mistakes; a program that cannot run becomes a row with errors. A

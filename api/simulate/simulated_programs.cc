@@ -83,7 +83,7 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
   base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options)));
-  if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
+  if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us});
   return base::to_json(std::move(row));
 }
 

@@ -203,9 +203,10 @@ TraceRow drive_caches(const Trace& trace, const arch::ArchSpec& a, const sim::In
   r.peak_ratio = static_cast<double>(counts.bus_bytes) / (counts.peak * static_cast<double>(counts.cycles));
   r.row_hit_ratio =
       dram.transactions == 0 ? 0 : static_cast<double>(dram.hits) / static_cast<double>(dram.transactions);
-  r.dirtied_bytes = counts.dirtied_bytes;
+  CacheTraffic& caches = r.caches.emplace();
+  caches.dirtied_bytes = counts.dirtied_bytes;
   for (const auto& [name, amounts] : counts.levels)
-    r.levels.push_back(
+    caches.levels.push_back(
         {name, amounts.read_bytes, amounts.written_bytes, amounts.requests, amounts.transactions, amounts.hits});
   return r;
 }
@@ -254,27 +255,6 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
     diags.error({source}, why.what());
     return std::nullopt;
   }
-}
-
-base::Value to_document(const TraceRow& r) {
-  base::Map document{{"requests", r.requests, {}},
-                     {"bursts", r.bursts, {}},
-                     {"cycles", r.cycles, {}},
-                     {"time_us", r.time_us, {}},
-                     {"useful_bytes", r.useful_bytes, {}},
-                     {"bus_bytes", r.bus_bytes, {}},
-                     {"bus_gbps", r.bus_gbps, {}},
-                     {"peak_ratio", r.peak_ratio, {}},
-                     {"row_hit_ratio", r.row_hit_ratio, {}},
-                     {"mean_latency_ns", r.mean_latency_ns, {}},
-                     {"p50_latency_ns", r.p50_latency_ns, {}},
-                     {"p95_latency_ns", r.p95_latency_ns, {}},
-                     {"p99_latency_ns", r.p99_latency_ns, {}},
-                     {"max_latency_ns", r.max_latency_ns, {}}};
-  if (r.levels.empty()) return document;
-  document.push_back({"dirtied_bytes", r.dirtied_bytes, {}});
-  document.push_back({"levels", base::entries_by_name(r.levels), {}});
-  return document;
 }
 
 }  // namespace tilescope::api

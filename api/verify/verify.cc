@@ -70,7 +70,7 @@ base::Value to_value(double amount) {
 // Amounts that something ran, or simulated, are whole.
 base::Map to_map(const VerifiedAmounts& amounts) {
   base::Map out;
-  for (const auto& [name, amount] : amounts) out.push_back({name, to_value(amount), {}});
+  for (const auto& [name, amount] : amounts) out.push_back({name, to_value(amount)});
   return out;
 }
 
@@ -101,12 +101,12 @@ std::string verified(const Candidate& c, targets::Verifier& verifier) {
   for (const lower::NamedValues& outputs : done.outputs)
     worst =
         worse(worst, all ? errors_of_outputs(p, outputs, values) : errors_of_elements(p, outputs, values, elements));
-  return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
-                                 {"worst_error_units", worst.units, {}},
-                                 {"compared", compared, {}},
-                                 {"counters_ok", done.counters_equal, {}},
-                                 {"run", to_map(done.run), {}},
-                                 {"simulator", to_map(done.simulated), {}}});
+  return base::to_json(base::Map{{"worst_error_ratio", worst.ratio},
+                                 {"worst_error_units", worst.units},
+                                 {"compared", compared},
+                                 {"counters_ok", done.counters_equal},
+                                 {"run", to_map(done.run)},
+                                 {"simulator", to_map(done.simulated)}});
 }
 
 void read_answer(const WorkerResult& answer, const std::string& place, VerifiedRow& row) {
@@ -226,21 +226,21 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
 namespace {
 
 base::Map compared(const VerifiedRow& r, const std::string& runs) {
-  base::Map out = {{"correct", r.values_ok, {}},
-                   {"counters_ok", r.counters_ok, {}},
-                   {"compared_outputs", r.compared, {}},
-                   {"outputs", r.outputs, {}},
-                   {"seed", static_cast<std::int64_t>(kVerifySeed), {}},
-                   {"worst_error_ratio", r.worst_errors.ratio, {}},
-                   {"allowed_error_ratio", r.allowed_errors.ratio, {}},
-                   {"worst_error_units", r.worst_errors.units, {}},
-                   {"allowed_error_units", r.allowed_errors.units, {}},
-                   {runs, to_map(r.run), {}},
-                   {"simulator", to_map(r.simulator), {}}};
+  base::Map out = {{"correct", r.values_ok},
+                   {"counters_ok", r.counters_ok},
+                   {"compared_outputs", r.compared},
+                   {"outputs", r.outputs},
+                   {"seed", kVerifySeed},
+                   {"worst_error_ratio", r.worst_errors.ratio},
+                   {"allowed_error_ratio", r.allowed_errors.ratio},
+                   {"worst_error_units", r.worst_errors.units},
+                   {"allowed_error_units", r.allowed_errors.units},
+                   {runs, to_map(r.run)},
+                   {"simulator", to_map(r.simulator)}};
   if (!r.model) return out;
   base::Map model;
-  for (const auto& [name, amount] : *r.model) model.push_back({name, amount, {}});
-  out.push_back({"model", std::move(model), {}});
+  for (const auto& [name, amount] : *r.model) model.push_back({name, amount});
+  out.push_back({"model", std::move(model)});
   return out;
 }
 
@@ -252,25 +252,22 @@ base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string&
   base::List list;
   std::int64_t values_ok = 0, counters_ok = 0, failed = 0;
   for (const VerifiedRow& r : rows) {
-    base::Map row = {{"id", r.id, {}}};
-    if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+    base::Map row = {{"id", r.id}};
+    if (!r.kind.empty()) row.push_back({"kind", r.kind});
     if (r.errors.empty()) {
       base::append(row, compared(r, runs));
     } else {
-      row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+      row.push_back({"error", base::unless_empty(r.errors)});
       ++failed;
     }
     values_ok += r.values_ok ? 1 : 0;
     counters_ok += r.counters_ok ? 1 : 0;
     list.emplace_back(std::move(row));
   }
-  return base::Map{{"rows", std::move(list), {}},
-                   {"summary",
-                    base::Map{{"rows", static_cast<std::int64_t>(rows.size()), {}},
-                              {"correct", values_ok, {}},
-                              {"counters_ok", counters_ok, {}},
-                              {"failed", failed, {}}},
-                    {}}};
+  return base::Map{
+      {"rows", std::move(list)},
+      {"summary",
+       base::Map{{"rows", rows.size()}, {"correct", values_ok}, {"counters_ok", counters_ok}, {"failed", failed}}}};
 }
 
 }  // namespace tilescope::api

@@ -92,15 +92,6 @@ class RankSum {
   std::array<double, kFirst.size()> log_best_{};
 };
 
-base::Map to_entries(const RankStatistics& r) {
-  return {{"groups", static_cast<std::int64_t>(r.groups), {}},
-          {"spearman", r.spearman, {}},
-          {"kendall", r.kendall, {}},
-          {"top1_ratio", r.best_of_1, {}},
-          {"top5_ratio", r.best_of_5, {}},
-          {"top10_ratio", r.best_of_10, {}}};
-}
-
 }  // namespace
 
 double spearman(std::span<const double> a, std::span<const double> b) {
@@ -146,15 +137,6 @@ Accuracy accuracy_of(std::span<const PredictedTime> times, std::size_t min_tiles
   }
   out.by_row = by_row.mean();
   out.by_tile = by_tile.mean();
-  return out;
-}
-
-base::Map to_entries(const Accuracy& f) {
-  base::Map out = {{"rows", static_cast<std::int64_t>(f.rows), {}}};
-  base::append(out, to_entries(f.errors));
-  if (f.by_row.groups == 0) return out;
-  out.push_back({"by_row", to_entries(f.by_row), {}});
-  out.push_back({"by_tile", to_entries(f.by_tile), {}});
   return out;
 }
 

@@ -13,7 +13,7 @@
 #include "api/common/progress.h"
 #include "api/source.h"
 #include "arch/spec.h"
-#include "base/document.h"
+#include "base/describe.h"
 
 namespace tilescope::experiments {
 
@@ -31,32 +31,60 @@ inline constexpr double kMinRatio = 0.05, kMaxRatio = 1.5;
 struct CalibratedRatio {
   std::string name;              // dram.read, fma.f32
   double before = 1, after = 1;  // equal where the ratio is not identified
-  // Standard error of the ratio's logarithm, or, from microbenchmarks, the relative spread of the points; nullopt where
-  // there is none.
-  std::optional<double> error_ratio;
-  std::optional<double> response_ratio;  // mean |d ln time / d ln ratio| of a fit
+  std::optional<double> error_ratio, response_ratio;
   bool identified = false;
-  std::string why;                 // why it is not identified
-  std::string source;              // the curve that it is taken from, with figures; empty for a fit
+  std::string why, source;
   std::optional<double> residual;  // median held-out |error| of the rows whose time it dominates, or of all where those
                                    // are few; from microbenchmarks the spread
 };
 
+template <class V>
+void describe(V& v, base::Is<CalibratedRatio> auto& r) {
+  v.field({"name", "", "An efficiency of the chip's calibration."}, r.name);
+  v.field({"before", "", "The ratio in the chip's file."}, r.before);
+  v.field({"after", "", "The new ratio."}, r.after);
+  v.field(
+      {"error_ratio", "", "Standard error of its logarithm; from microbenchmarks the relative spread of the points."},
+      r.error_ratio);
+  v.field({"response_ratio", "", "Mean |d ln time / d ln ratio| of a fit."}, r.response_ratio);
+  v.field({"identified", "", "Whether the rows determine the ratio."}, r.identified);
+  v.field({"why", "", "Why they do not."}, base::unless_empty(r.why));
+  v.field({"source", "", "The curve that it is taken from, with figures; absent for a fit."},
+          base::unless_empty(r.source));
+}
+
 // Errors of the rows of one kind, each predicted with ratios fitted without the row's shape.
 struct HeldOut {
-  std::string kind;  // "all" for all kinds together
+  std::string kind;
   api::ErrorStatistics before, after;
 };
+
+template <class V>
+void describe(V& v, base::Is<HeldOut> auto& h) {
+  v.field({"kind", "", "The kind of operator, or all."}, h.kind);
+  v.object({"before", "", "Errors with the chip's own ratios."}, std::optional(h.before));
+  v.object({"after", "", "Errors with the fitted ratios."}, std::optional(h.after));
+}
 
 // Quantiles 0.1 and 0.9 of measured over predicted time for the rows of one kind and element type. Each group of rows
 // has the same total weight. Predictions use ratios fitted without the row's shape, or the chip's ratios where none
 // changes.
 struct BandOfKind {
-  std::string kind;  // "all" for all kinds together
+  std::string kind;
   base::Dtype dtype{};
   double low = 0, high = 0;
   std::size_t rows = 0, shapes = 0;
 };
+
+template <class V>
+void describe(V& v, base::Is<BandOfKind> auto& b) {
+  v.field({"kind", "", "The kind of operator, or all."}, b.kind);
+  v.field({"dtype", "", "Element type of its tensors."}, base::name_of(b.dtype));
+  v.field({"low_ratio", "", "0.1 quantile of measured over predicted time."}, b.low);
+  v.field({"high_ratio", "", "0.9 quantile of measured over predicted time."}, b.high);
+  v.field({"rows", "", "How many rows."}, b.rows);
+  v.field({"shapes", "", "How many shapes of operators."}, b.shapes);
+}
 
 enum class CalibrationMethod : std::uint8_t {
   kFit,

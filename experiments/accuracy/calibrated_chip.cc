@@ -37,51 +37,22 @@ std::string rows_of(const CalibrationRun& run) {
                      only.empty() ? "" : fmt::format(" ({})", fmt::join(only, ", ")));
 }
 
-base::Map to_entries(const CalibratedRatio& r) {
-  base::Map out = {{"name", r.name, {}}, {"before", r.before, {}}, {"after", r.after, {}}};
-  if (r.error_ratio) out.push_back({"error_ratio", *r.error_ratio, {}});
-  if (r.response_ratio) out.push_back({"response_ratio", *r.response_ratio, {}});
-  out.push_back({"identified", r.identified, {}});
-  if (!r.why.empty()) out.push_back({"why", r.why, {}});
-  if (!r.source.empty()) out.push_back({"source", r.source, {}});
-  return out;
-}
-
-base::Map to_entries(const BandOfKind& b) {
-  return {{"kind", b.kind, {}},
-          {"dtype", base::name_of(b.dtype), {}},
-          {"low_ratio", b.low, {}},
-          {"high_ratio", b.high, {}},
-          {"rows", static_cast<std::int64_t>(b.rows), {}},
-          {"shapes", static_cast<std::int64_t>(b.shapes), {}}};
-}
-
 }  // namespace
 
 base::Value to_document(const CalibrationRun& run) {
-  base::List ratios, held_out, bands;
-  for (const CalibratedRatio& r : run.ratios) ratios.emplace_back(to_entries(r));
-  for (const HeldOut& h : run.held_out)
-    held_out.emplace_back(
-        base::Map{{"kind", h.kind, {}}, {"before", to_entries(h.before), {}}, {"after", to_entries(h.after), {}}});
-  for (const BandOfKind& b : run.bands) bands.emplace_back(to_entries(b));
-  const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   if (run.method == CalibrationMethod::kMicrobenchmarks)
-    return base::Map{
-        {"ratios", std::move(ratios), {}},
-        {"summary", base::Map{{"points", count(run.rows), {}}, {"refused", count(run.refused.size()), {}}}, {}}};
-  return base::Map{{"ratios", std::move(ratios), {}},
-                   {"held_out", std::move(held_out), {}},
-                   {"bands", std::move(bands), {}},
-                   {"summary",
-                    base::Map{{"rows", count(run.rows), {}},
-                              {"refused", count(run.refused.size()), {}},
-                              {"left_out", count(run.left_out), {}},
-                              {"groups", count(run.groups), {}},
-                              {"shapes", count(run.shapes), {}},
-                              {"folds", count(run.folds), {}},
-                              {"seed", static_cast<std::int64_t>(run.seed), {}}},
-                    {}}};
+    return base::Map{{"ratios", base::to_list(run.ratios)},
+                     {"summary", base::Map{{"points", run.rows}, {"refused", run.refused.size()}}}};
+  return base::Map{{"ratios", base::to_list(run.ratios)},
+                   {"held_out", base::to_list(run.held_out)},
+                   {"bands", base::to_list(run.bands)},
+                   {"summary", base::Map{{"rows", run.rows},
+                                         {"refused", run.refused.size()},
+                                         {"left_out", run.left_out},
+                                         {"groups", run.groups},
+                                         {"shapes", run.shapes},
+                                         {"folds", run.folds},
+                                         {"seed", run.seed}}}};
 }
 
 std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, const std::string& chip,

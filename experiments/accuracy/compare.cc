@@ -215,14 +215,6 @@ AccuracyOfKind accuracy_of_kind(const Comparison& c, const std::string* kind) {
   return out;
 }
 
-base::Map to_entries(const AccuracyOfKind& f) {
-  base::Map out = {{"kind", f.kind, {}}};
-  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted), {}});
-  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated), {}});
-  if (f.model) out.push_back({"model", to_entries(*f.model), {}});
-  return out;
-}
-
 }  // namespace
 
 std::optional<double> ComparedRow::predicted_us() const {
@@ -231,6 +223,10 @@ std::optional<double> ComparedRow::predicted_us() const {
 
 std::optional<double> ComparedRow::simulated_us() const {
   return simulation ? std::optional(simulation->simulated_us) : std::nullopt;
+}
+
+std::optional<double> ComparedRow::error_ratio(const std::optional<double>& us) const {
+  return us && measured_us ? std::optional(*us / *measured_us - 1) : std::nullopt;
 }
 
 std::optional<Comparison> compare(const api::ProgramSource& source, const arch::ArchSpec& a,
@@ -274,14 +270,14 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
 std::optional<api::Totals> totals_of(const Comparison& c, bool simulated) {
   std::vector<api::TimedProgram> programs;
   for (const ComparedRow& r : c.rows) {
-    api::TimedProgram& p = programs.emplace_back(
-        api::TimedProgram{r.operator_id, r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}});
-    if (simulated && r.simulation)
-      p.bound_by = api::longest_stall(*r.simulation).name;
-    else if (!simulated && r.prediction)
-      p.bound_by = r.prediction->bottleneck;
+    if (!r.count) continue;
+    api::TimedOperator op{*r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}};
+    if (op.us) op.bound_by = simulated ? api::longest_stall(*r.simulation).name : r.prediction->bottleneck;
+    programs.push_back({r.operator_id, std::move(op)});
   }
-  return totals_of(programs);
+  auto out = totals_of(programs);
+  if (out) out->simulated = simulated;
+  return out;
 }
 
 std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c) {
@@ -296,42 +292,16 @@ std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c) {
   return out;
 }
 
-base::Value to_document(const ComparedRow& r) {
-  base::Map row = {{"id", r.id, {}}};
-  if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
-  if (!r.group.empty()) row.push_back({"group", r.group, {}});
-  if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
-  if (r.count) row.push_back({"count", *r.count, {}});
-  if (r.prediction) base::append(row, to_entries(*r.prediction));
-  if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
-  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-  if (r.core_mhz) row.push_back({"core_mhz", *r.core_mhz, {}});
-  if (r.library_us) {
-    row.push_back({"library", r.library, {}});
-    row.push_back({"library_us", *r.library_us, {}});
-  }
-  if (r.measured_us && r.prediction)
-    row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1, {}});
-  if (r.measured_us && r.simulation)
-    row.push_back({"simulated_error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
-  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
-  return row;
-}
-
 base::Value summary_of(const Comparison& c) {
   const auto failed =
       std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
-  base::List kinds;
-  for (const AccuracyOfKind& f : accuracy_by_kind(c)) kinds.emplace_back(to_entries(f));
-  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size()), {}},
-                   {"failed", static_cast<std::int64_t>(failed), {}},
-                   {"left_out", static_cast<std::int64_t>(c.left_out), {}}};
-  if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
-  out.push_back({"kinds", std::move(kinds), {}});
+  base::Map out = {{"rows", c.rows.size()}, {"failed", failed}, {"left_out", c.left_out}};
+  if (!c.measured.empty()) out.push_back({"measured", c.measured});
+  out.push_back({"kinds", base::to_list(accuracy_by_kind(c))});
   const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });
-  if (const auto total = totals_of(c, false)) out.push_back({"total", to_document(*total, "predicted_us"), {}});
+  if (const auto total = totals_of(c, false)) out.push_back({"total", to_entries(*total)});
   if (const auto total = any_simulated ? totals_of(c, true) : std::nullopt)
-    out.push_back({"simulated_total", to_document(*total, "simulated_us"), {}});
+    out.push_back({"simulated_total", to_entries(*total)});
   return out;
 }
 

@@ -50,7 +50,27 @@ struct ComparedRow {
 
   std::optional<double> predicted_us() const;
   std::optional<double> simulated_us() const;
+  // A time over the measured one, minus one; nullopt without both.
+  std::optional<double> error_ratio(const std::optional<double>& us) const;
 };
+
+template <class V>
+void describe(V& v, base::Is<ComparedRow> auto& r) {
+  v.field({"id", "", "The operator's or program's id."}, r.id);
+  v.field({"kind", "", "What kind of operator it is."}, base::unless_empty(r.kind));
+  v.field({"group", "", "Programs of a group compute the same."}, base::unless_empty(r.group));
+  v.field({"tile", "", "Block tile, with the reduction step."}, base::unless_empty(r.tile));
+  v.field({"count", "", "How often the operator occurs in its suite."}, r.count);
+  v.part(r.prediction);
+  v.field({"simulated_us", "us", "Time by the simulator."}, r.simulated_us());
+  v.field({"measured_us", "us", "Time on the chip itself."}, r.measured_us);
+  v.field({"core_mhz", "MHz", "Clock of the device while the program was measured."}, r.core_mhz);
+  v.field({"library", "", "The vendor's library that was the fastest."}, base::unless_empty(r.library));
+  v.field({"library_us", "us", "Time of that library."}, r.library_us);
+  v.field({"error_ratio", "", "Predicted over measured, minus one."}, r.error_ratio(r.predicted_us()));
+  v.field({"simulated_error_ratio", "", "Simulated over measured, minus one."}, r.error_ratio(r.simulated_us()));
+  v.field({"error", "", "Why the program cannot be compared."}, base::unless_empty(r.errors));
+}
 
 struct Comparison {
   std::vector<ComparedRow> rows;
@@ -61,10 +81,17 @@ struct Comparison {
 
 // Accuracy of one kind of time against another over some rows.
 struct AccuracyOfKind {
-  std::string kind;                              // "all" for all kinds together
-  std::optional<Accuracy> predicted, simulated;  // against measured
-  std::optional<Accuracy> model;                 // predicted against simulated
+  std::string kind;
+  std::optional<Accuracy> predicted, simulated, model;
 };
+
+template <class V>
+void describe(V& v, base::Is<AccuracyOfKind> auto& k) {
+  v.field({"kind", "", "The kind of operator, or all."}, k.kind);
+  v.object({"predicted", "", "Predicted against measured times."}, k.predicted);
+  v.object({"simulated", "", "Simulated against measured times."}, k.simulated);
+  v.object({"model", "", "Predicted against simulated times."}, k.model);
+}
 
 // Compares each program's predicted time with its measured time. For a batch, each line is compared with its
 // measured_us, or only with its simulation where it has none. For a suite, which is one group, the best of ten programs
@@ -83,8 +110,7 @@ std::optional<api::Totals> totals_of(const Comparison& c, bool simulated);
 // Accuracy by kind of operator in alphabetical order, then for all kinds together.
 std::vector<AccuracyOfKind> accuracy_by_kind(const Comparison& c);
 
-// The parts of {"rows":[...],"summary":{...}}, separate because there are many rows.
-base::Value to_document(const ComparedRow& row);
+// What follows the rows in a document: {"rows":[...],"summary":{...}}.
 base::Value summary_of(const Comparison& c);
 
 }  // namespace tilescope::experiments

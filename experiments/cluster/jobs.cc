@@ -207,15 +207,15 @@ std::string to_text(const Jobs& j) {
 
 base::Value to_document(const Jobs& j) {
   const auto script = [](const std::string& file, const std::string& text) {
-    return base::Value(base::Map{{"file", file, {}}, {"text", text, {}}});
+    return base::Value(base::Map{{"file", file}, {"text", text}});
   };
-  return base::Map{{"sweep", j.title, {}},
-                   {"store", j.store, {}},
-                   {"shards", static_cast<std::int64_t>(j.shards), {}},
-                   {"limit", static_cast<std::int64_t>(j.limit), {}},
-                   {"points", static_cast<std::int64_t>(j.points), {}},
-                   {"scripts", base::List{script(j.array_file, j.array), script(j.merge_file, j.merge)}, {}},
-                   {"commands", base::List{j.submit_array, j.submit_merge}, {}}};
+  return base::Map{{"sweep", j.title},
+                   {"store", j.store},
+                   {"shards", j.shards},
+                   {"limit", j.limit},
+                   {"points", j.points},
+                   {"scripts", base::List{script(j.array_file, j.array), script(j.merge_file, j.merge)}},
+                   {"commands", base::List{j.submit_array, j.submit_merge}}};
 }
 
 }  // namespace tilescope::experiments

@@ -14,8 +14,6 @@ namespace {
 
 using base::Value;
 
-Value number(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 ShardProgress progress_of(const Store& store, const StoredSweep& sweep, const std::string& path) {
   ShardProgress out;
   out.index = sweep.shards->here.front();
@@ -101,26 +99,23 @@ std::string merge_text(const Queue& queue) {
 Value to_document(const ShardsProgress& p) {
   base::List stores, waiting;
   for (const ShardProgress& s : p.shards)
-    stores.emplace_back(base::Map{
-        {"shard", number(s.index), {}},
-        {"store", s.store, {}},
-        {"points", base::Map{{"all", number(s.points), {}}, {"done", number(s.points_done), {}}}, {}},
-        {"rows",
-         base::Map{
-             {"all", number(s.rows), {}}, {"done", number(s.rows_done), {}}, {"failed", number(s.rows_failed), {}}},
-         {}},
-        {"complete", s.complete, {}},
-        {"running_process", s.process ? Value(*s.process) : Value(nullptr), {}},
-        {"queued", s.queued.empty() ? Value(nullptr) : Value(s.queued), {}}});
-  for (const std::size_t i : p.waiting) waiting.push_back(number(i));
-  return base::Map{{"sweep", p.title, {}},
-                   {"count", number(p.count), {}},
-                   {"complete", number(p.complete), {}},
-                   {"points", base::Map{{"all", number(p.points), {}}, {"done", number(p.points_done), {}}}, {}},
-                   {"rows_done", number(p.rows_done), {}},
-                   {"stores", std::move(stores), {}},
-                   {"waiting", std::move(waiting), {}},
-                   {"queue", p.queue ? to_document(*p.queue) : Value(nullptr), {}}};
+    stores.emplace_back(
+        base::Map{{"shard", s.index},
+                  {"store", s.store},
+                  {"points", base::Map{{"all", s.points}, {"done", s.points_done}}},
+                  {"rows", base::Map{{"all", s.rows}, {"done", s.rows_done}, {"failed", s.rows_failed}}},
+                  {"complete", s.complete},
+                  {"running_process", s.process},
+                  {"queued", base::unless_empty(s.queued)}});
+  for (const std::size_t i : p.waiting) waiting.push_back(i);
+  return base::Map{{"sweep", p.title},
+                   {"count", p.count},
+                   {"complete", p.complete},
+                   {"points", base::Map{{"all", p.points}, {"done", p.points_done}}},
+                   {"rows_done", p.rows_done},
+                   {"stores", std::move(stores)},
+                   {"waiting", std::move(waiting)},
+                   {"queue", p.queue ? to_document(*p.queue) : Value(nullptr)}};
 }
 
 }  // namespace tilescope::experiments

@@ -112,14 +112,11 @@ std::optional<Queue> queue_of(const std::string& store) {
 base::Value to_document(const Queue& q) {
   base::List tasks;
   for (const QueuedTask& t : q.tasks)
-    tasks.emplace_back(
-        base::Map{{"shard", t.shard ? base::Value(static_cast<std::int64_t>(*t.shard)) : base::Value(nullptr), {}},
-                  {"state", t.state, {}},
-                  {"reason", t.reason, {}}});
-  return base::Map{{"array", q.jobs.array, {}},
-                   {"merge", q.jobs.merge, {}},
-                   {"tasks", std::move(tasks), {}},
-                   {"error", q.error.empty() ? base::Value(nullptr) : base::Value(q.error), {}}};
+    tasks.emplace_back(base::Map{{"shard", t.shard}, {"state", t.state}, {"reason", t.reason}});
+  return base::Map{{"array", q.jobs.array},
+                   {"merge", q.jobs.merge},
+                   {"tasks", std::move(tasks)},
+                   {"error", base::unless_empty(q.error)}};
 }
 
 }  // namespace tilescope::experiments

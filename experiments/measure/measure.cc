@@ -130,22 +130,22 @@ void fill_in(const base::Map& kept, MeasuredRow& row) {
 }
 
 base::Value to_document(const MeasuredRow& r) {
-  base::Map row = {{"id", r.id, {}}};
-  if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+  base::Map row = {{"id", r.id}};
+  if (!r.kind.empty()) row.push_back({"kind", r.kind});
   if (r.baseline.empty())
-    row.push_back({"rank", static_cast<std::int64_t>(r.rank), {}});
+    row.push_back({"rank", r.rank});
   else
-    row.push_back({"baseline", r.baseline, {}});
-  if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
+    row.push_back({"baseline", r.baseline});
+  if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us});
   if (r.usage) {
-    row.push_back({"registers", r.usage->registers(), {}});
-    row.push_back({"spill_bytes", r.usage->spill_bytes(), {}});
+    row.push_back({"registers", r.usage->registers()});
+    row.push_back({"spill_bytes", r.usage->spill_bytes()});
   }
   for (const base::Entry& e : r.as_kept)
     if (e.key != "error" && std::none_of(row.begin(), row.end(), [&](const base::Entry& o) { return o.key == e.key; }))
       row.push_back(e);
-  if (r.measured && r.predicted_us) row.push_back({"error_ratio", *r.predicted_us / r.measured->us - 1, {}});
-  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  if (r.measured && r.predicted_us) row.push_back({"error_ratio", *r.predicted_us / r.measured->us - 1});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n"))});
   return row;
 }
 
@@ -217,16 +217,13 @@ base::Value to_document(const Measurement& m) {
     failed += r.errors.empty() ? 0 : 1;
     wrong += r.values == "wrong" ? 1 : 0;
   }
-  const base::Value launch = m.launch_us ? base::Value(*m.launch_us) : base::Value(nullptr);
-  return base::Map{{"device", m.device, {}},
-                   {"rows", std::move(rows), {}},
-                   {"summary",
-                    base::Map{{"launch_us", launch, {}},
-                              {"rows", static_cast<std::int64_t>(m.rows.size()), {}},
-                              {"measured", measured, {}},
-                              {"wrong", wrong, {}},
-                              {"failed", failed, {}}},
-                    {}}};
+  return base::Map{{"device", m.device},
+                   {"rows", std::move(rows)},
+                   {"summary", base::Map{{"launch_us", m.launch_us},
+                                         {"rows", m.rows.size()},
+                                         {"measured", measured},
+                                         {"wrong", wrong},
+                                         {"failed", failed}}}};
 }
 
 }  // namespace tilescope::experiments

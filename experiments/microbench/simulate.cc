@@ -72,15 +72,15 @@ std::optional<std::vector<MicrobenchmarkRow>> run_microbenchmarks(const std::vec
 base::Value to_document(const std::vector<MicrobenchmarkRow>& rows, const arch::ArchSpec& a, std::string_view y) {
   base::List list;
   for (const MicrobenchmarkRow& r : rows) {
-    base::Map row = {{"curve", r.curve, {}}, {"x", r.x, {}}, {"x_unit", r.x_unit, {}}};
+    base::Map row = {{"curve", r.curve}, {"x", r.x}, {"x_unit", r.x_unit}};
     if (r.y) {
-      row.push_back({std::string(y), *r.y, {}});
-      row.push_back({"unit", r.y_unit, {}});
+      row.push_back({std::string(y), *r.y});
+      row.push_back({"unit", r.y_unit});
     }
-    if (!r.error.empty()) row.push_back({"error", r.error, {}});
+    if (!r.error.empty()) row.push_back({"error", r.error});
     list.emplace_back(std::move(row));
   }
-  return base::Map{{"chip", a.name, {}}, {"rows", std::move(list), {}}};
+  return base::Map{{"chip", a.name}, {"rows", std::move(list)}};
 }
 
 }  // namespace tilescope::experiments

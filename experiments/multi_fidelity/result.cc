@@ -15,9 +15,6 @@ using base::List;
 using base::Map;
 using base::Value;
 
-Value count(std::size_t n) { return static_cast<std::int64_t>(n); }
-Value number(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
-
 std::string key_of(const StoredPoint& p) {
   std::string out = p.base;
   for (const StoredValue& v : p.at) out += "\n" + v.text;
@@ -173,40 +170,40 @@ namespace {
 Map chosen_of(const MultiFidelityResult& e) {
   Map out;
   for (const Chosen c : {Chosen::kBase, Chosen::kFront, Chosen::kNeighbour, Chosen::kValidation})
-    out.push_back({std::string(name_of(c)), count(count_of(e, c)), {}});
+    out.push_back({std::string(name_of(c)), count_of(e, c)});
   return out;
 }
 
 Map ratio_of(const ValidationRatio& c) {
-  const auto known = [&](double v) { return c.n == 0 ? Value(nullptr) : Value(v); };
-  return {{"n", count(c.n), {}},
-          {"population", count(c.population), {}},
-          {"median_ratio", known(c.median), {}},
-          {"least_ratio", known(c.least), {}},
-          {"most_ratio", known(c.most), {}},
-          {"low_ratio", c.band ? Value(c.band->low) : Value(nullptr), {}},
-          {"high_ratio", c.band ? Value(c.band->high) : Value(nullptr), {}},
-          {"coverage_ratio", c.band ? Value(c.coverage_ratio) : Value(nullptr), {}}};
+  const auto known = [&](double v) { return c.n == 0 ? Value() : Value(v); };
+  return {{"n", c.n},
+          {"population", c.population},
+          {"median_ratio", known(c.median)},
+          {"least_ratio", known(c.least)},
+          {"most_ratio", known(c.most)},
+          {"low_ratio", c.band ? Value(c.band->low) : Value()},
+          {"high_ratio", c.band ? Value(c.band->high) : Value()},
+          {"coverage_ratio", c.band ? Value(c.coverage_ratio) : Value()}};
 }
 
 Map simulated_of(const MultiFidelityResult& e, std::size_t i) {
   const JudgedPoint& p = e.points[i];
   const auto& interval = e.intervals[i];
-  return {{"point", count(p.ordinal), {}},
-          {"chosen", name_of(p.chosen), {}},
-          {"cost", number(p.cost), {}},
-          {"predicted_us", number(p.predicted_us), {}},
-          {"simulated_us", number(p.simulated_us), {}},
-          {"low_us", interval ? Value(interval->low_us) : Value(nullptr), {}},
-          {"high_us", interval ? Value(interval->high_us) : Value(nullptr), {}}};
+  return {{"point", p.ordinal},
+          {"chosen", name_of(p.chosen)},
+          {"cost", p.cost},
+          {"predicted_us", p.predicted_us},
+          {"simulated_us", p.simulated_us},
+          {"low_us", interval ? Value(interval->low_us) : Value()},
+          {"high_us", interval ? Value(interval->high_us) : Value()}};
 }
 
 Map difference_of(const MultiFidelityResult& e, const Difference& d) {
   const std::size_t first = e.points[d.first].ordinal, second = e.points[d.second].ordinal;
-  return {{"points", List{count(first), count(second)}, {}},
-          {"predicted_ratio", d.predicted_ratio, {}},
-          {"simulated_ratio", d.simulated_ratio, {}},
-          {"faster", d.beyond ? count(first) : Value(nullptr), {}}};
+  return {{"points", List{first, second}},
+          {"predicted_ratio", d.predicted_ratio},
+          {"simulated_ratio", d.simulated_ratio},
+          {"faster", d.beyond ? Value(first) : Value()}};
 }
 
 }  // namespace
@@ -215,19 +212,18 @@ Value to_document(const MultiFidelityResult& e) {
   List simulated, differences;
   for (const std::size_t i : e.simulated) simulated.emplace_back(simulated_of(e, i));
   for (const Difference& d : e.differences) differences.emplace_back(difference_of(e, d));
-  return Map{
-      {"mode", e.asked.mode, {}},
-      {"front", e.asked.front, {}},
-      {"validation_sample", count(e.asked.validation_sample), {}},
-      {"neighbours", e.asked.neighbours ? count(*e.asked.neighbours) : Value(nullptr), {}},
-      {"seed", e.asked.seed, {}},
-      {"cost", e.asked.cost.empty() ? Value(nullptr) : Value(e.asked.cost), {}},
-      {"chosen", chosen_of(e), {}},
-      {"ratio", ratio_of(e.validation), {}},
-      {"simulated", std::move(simulated), {}},
-      {"differences", std::move(differences), {}},
-      {"not_simulated", Map{{"points", count(e.predicted_alone), {}}, {"slower_beyond_band", count(e.beaten), {}}}, {}},
-      {"no_claims", e.no_claims.empty() ? Value(nullptr) : Value(e.no_claims), {}}};
+  return Map{{"mode", e.asked.mode},
+             {"front", e.asked.front},
+             {"validation_sample", e.asked.validation_sample},
+             {"neighbours", e.asked.neighbours},
+             {"seed", e.asked.seed},
+             {"cost", base::unless_empty(e.asked.cost)},
+             {"chosen", chosen_of(e)},
+             {"ratio", ratio_of(e.validation)},
+             {"simulated", std::move(simulated)},
+             {"differences", std::move(differences)},
+             {"not_simulated", Map{{"points", e.predicted_alone}, {"slower_beyond_band", e.beaten}}},
+             {"no_claims", base::unless_empty(e.no_claims)}};
 }
 
 }  // namespace tilescope::experiments

@@ -22,7 +22,7 @@ Value figure(double x) {
 Value TextColumn::take() {
   List dictionary;
   for (const std::string& text : coder_.contents()) dictionary.emplace_back(text);
-  return Map{{"dictionary", std::move(dictionary), {}}, {"codes", coder_.take_codes(), {}}};
+  return Map{{"dictionary", std::move(dictionary)}, {"codes", coder_.take_codes()}};
 }
 
 }  // namespace tilescope::experiments

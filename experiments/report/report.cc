@@ -68,12 +68,12 @@ std::pair<List, List> axes_of(const StoredSweep& sweep, const std::vector<Stored
       if (!p.is_base) see(p);
     for (const StoredPoint& p : points) see(p);
     for (const StoredPoint& p : points) p.at[i].text.empty() ? values.add_nothing() : values.add(p.at[i].text);
-    axes.emplace_back(Map{{"name", axis.name, {}},
-                          {"values", list_of(values.contents(), [](const std::string& t) { return Value(t); }), {}},
-                          {"numbers", list_of(of_values, [](const auto& x) { return x ? exact(*x) : Value(); }), {}},
-                          {"unit", axis.unit, {}},
-                          {"group", axis.group ? Value(static_cast<std::int64_t>(*axis.group)) : Value(), {}},
-                          {"settable", is_path(axis.name), {}}});
+    axes.emplace_back(Map{{"name", axis.name},
+                          {"values", list_of(values.contents(), [](const std::string& t) { return Value(t); })},
+                          {"numbers", list_of(of_values, [](const auto& x) { return x ? exact(*x) : Value(); })},
+                          {"unit", axis.unit},
+                          {"group", axis.group},
+                          {"settable", is_path(axis.name)}});
     places.emplace_back(values.take_codes());
   }
   return {std::move(axes), std::move(places)};
@@ -126,7 +126,7 @@ List quantities(const Store& store, const std::vector<StoredPoint>& points) {
     if (varies(c) && std::none_of(kept.begin(), kept.end(), [&](const auto& k) { return proportional(k, c); }))
       kept.push_back(std::move(c));
   return list_of(kept, [](const QuantityColumn& c) {
-    return Map{{"name", c.name, {}}, {"unit", c.unit, {}}, {"values", numbers(c.values), {}}};
+    return Map{{"name", c.name}, {"unit", c.unit}, {"values", numbers(c.values)}};
   });
 }
 
@@ -135,8 +135,7 @@ List totals(const SweepRows& rows, const std::string& evaluator) {
   List out;
   const auto add = [&](std::string_view source, const Times& times) {
     const Times total = rows.totals(times);
-    Map entry{
-        {"source", source, {}}, {"total_us", numbers(total), {}}, {"ratio", numbers(rows.totals_over_base(total)), {}}};
+    Map entry{{"source", source}, {"total_us", numbers(total)}, {"ratio", numbers(rows.totals_over_base(total))}};
     if (any(times)) out.emplace_back(std::move(entry));
   };
   if (evaluator == "sim") add("simulated", rows.simulated);
@@ -151,15 +150,15 @@ Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows
   for (std::size_t p = 0; p < rows.points.size(); ++p) {
     base.add(rows.points[p].base);
     refused.add(rows.points[p].refused);
-    base_of.emplace_back(rows.base_of[p] ? Value(static_cast<std::int64_t>(*rows.base_of[p])) : Value());
+    base_of.emplace_back(rows.base_of[p]);
   }
-  return {{"arch", base.take(), {}},
-          {"base", std::move(base_of), {}},
-          {"axis", std::move(places), {}},
-          {"quantities", quantities(store, rows.points), {}},
-          {"totals", totals(rows, sweep.evaluator), {}},
-          {"bound", bound_shares(rows), {}},
-          {"refused", refused.take(), {}}};
+  return {{"arch", base.take()},
+          {"base", std::move(base_of)},
+          {"axis", std::move(places)},
+          {"quantities", quantities(store, rows.points)},
+          {"totals", totals(rows, sweep.evaluator)},
+          {"bound", bound_shares(rows)},
+          {"refused", refused.take()}};
 }
 
 // Bands of four digits, so that those of one kind of operator are one.
@@ -178,22 +177,22 @@ Value bands_of(const SweepRows& rows) {
     low.push_back(figure(*rows.low_ratio[row]));
     high.push_back(figure(*rows.high_ratio[row]));
   }
-  return Map{{"low_ratio", std::move(low), {}}, {"high_ratio", std::move(high), {}}, {"codes", bands.take_codes(), {}}};
+  return Map{{"low_ratio", std::move(low)}, {"high_ratio", std::move(high)}, {"codes", bands.take_codes()}};
 }
 
 Map rows_of(const SweepRows& rows, List programs) {
-  const Map ratio{{"predicted", numbers(rows.over_base(rows.predicted)), {}},
-                  {"simulated", any(rows.simulated) ? numbers(rows.over_base(rows.simulated)) : Value(), {}}};
-  return {{"predicted_us", numbers(rows.predicted), {}},
-          {"simulated_us", numbers_if_any(rows.simulated), {}},
-          {"measured_us", numbers_if_any(rows.measured), {}},
-          {"ratio", ratio, {}},
-          {"band", bands_of(rows), {}},
-          {"bottleneck", texts(rows.bottleneck), {}},
-          {"waves", numbers(rows.waves), {}},
-          {"occupancy", texts(rows.occupancy), {}},
-          {"program", std::move(programs), {}},
-          {"error", texts(rows.error), {}}};
+  const Map ratio{{"predicted", numbers(rows.over_base(rows.predicted))},
+                  {"simulated", any(rows.simulated) ? numbers(rows.over_base(rows.simulated)) : Value()}};
+  return {{"predicted_us", numbers(rows.predicted)},
+          {"simulated_us", numbers_if_any(rows.simulated)},
+          {"measured_us", numbers_if_any(rows.measured)},
+          {"ratio", ratio},
+          {"band", bands_of(rows)},
+          {"bottleneck", texts(rows.bottleneck)},
+          {"waves", numbers(rows.waves)},
+          {"occupancy", texts(rows.occupancy)},
+          {"program", std::move(programs)},
+          {"error", texts(rows.error)}};
 }
 
 // The programs that rows refer to, field by field, and of every row the number of its program.
@@ -218,31 +217,27 @@ std::pair<Map, List> programs_of(const Store& store, const SweepRows& rows) {
   List out;
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (std::any_of(fields[i].begin(), fields[i].end(), [](const std::string& t) { return !t.empty(); }))
-      out.emplace_back(Map{{"name", kProgramFields[i], {}}, {"texts", texts(fields[i]), {}}});
-  return {Map{{"fields", std::move(out), {}}}, programs.take_codes()};
+      out.emplace_back(Map{{"name", kProgramFields[i]}, {"texts", texts(fields[i])}});
+  return {Map{{"fields", std::move(out)}}, programs.take_codes()};
 }
 
 Map operators_of(const std::vector<StoredWorkload>& workloads) {
   const auto column = [&](const std::function<Value(const StoredWorkload&)>& of) { return list_of(workloads, of); };
-  return {{"id", column([](const StoredWorkload& w) { return Value(w.name); }), {}},
-          {"kind", column([](const StoredWorkload& w) { return Value(w.kind); }), {}},
-          {"weight", column([](const StoredWorkload& w) { return exact(w.weight); }), {}},
-          {"about", column([](const StoredWorkload& w) { return Value(about(w)); }), {}},
-          {"command", column([](const StoredWorkload& w) { return Value(options_of(w)); }), {}}};
+  return {{"id", column([](const StoredWorkload& w) { return Value(w.name); })},
+          {"kind", column([](const StoredWorkload& w) { return Value(w.kind); })},
+          {"weight", column([](const StoredWorkload& w) { return exact(w.weight); })},
+          {"about", column([](const StoredWorkload& w) { return Value(about(w)); })},
+          {"command", column([](const StoredWorkload& w) { return Value(options_of(w)); })}};
 }
 
 Map counts_of(const SweepRows& rows) {
   const auto refused = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
-  const auto number = [](std::size_t n) { return Value(static_cast<std::int64_t>(n)); };
   const auto bases = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return p.is_base; }));
-  return {{"chips", number(rows.points.size()), {}},
-          {"bases", number(bases), {}},
-          {"refused", number(refused), {}},
-          {"rows", number((rows.points.size() - refused) * rows.workloads.size()), {}},
-          {"done", number(rows.done), {}},
-          {"failed", number(rows.failed), {}}};
+  return {{"chips", rows.points.size()}, {"bases", bases},
+          {"refused", refused},          {"rows", (rows.points.size() - refused) * rows.workloads.size()},
+          {"done", rows.done},           {"failed", rows.failed}};
 }
 
 // What a sweep's state says, with columns over chips.
@@ -257,12 +252,10 @@ Value multi_fidelity_of(const MultiFidelityResult& e) {
     low.emplace_back(e.intervals[p] ? exact(e.intervals[p]->low_us) : Value());
     high.emplace_back(e.intervals[p] ? exact(e.intervals[p]->high_us) : Value());
   }
-  out.get_if<Map>()->push_back({"chips",
-                                Map{{"chosen", chosen.take(), {}},
-                                    {"cost", numbers_if_any(cost), {}},
-                                    {"low_us", std::move(low), {}},
-                                    {"high_us", std::move(high), {}}},
-                                {}});
+  out.get_if<Map>()->push_back({"chips", Map{{"chosen", chosen.take()},
+                                             {"cost", numbers_if_any(cost)},
+                                             {"low_us", std::move(low)},
+                                             {"high_us", std::move(high)}}});
   return out;
 }
 
@@ -284,19 +277,19 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
   const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
-  return Map{{"report", kForm, {}},
-             {"title", sweep.title, {}},
-             {"version", version, {}},
-             {"provenance", provenance_of(store, sweep, store_path, version), {}},
-             {"sweep", Map{{"file", sweep.file, {}}, {"text", sweep.text, {}}}, {}},
-             {"counts", counts_of(rows), {}},
-             {"operators", operators_of(rows.workloads), {}},
-             {"axes", std::move(axes), {}},
-             {"chips", chips_of(store, sweep, rows, std::move(places)), {}},
-             {"rows", rows_of(rows, std::move(program_codes)), {}},
-             {"programs", std::move(programs), {}},
-             {"accuracy", accuracy_of(rows), {}},
-             {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value(), {}}};
+  return Map{{"report", kForm},
+             {"title", sweep.title},
+             {"version", version},
+             {"provenance", provenance_of(store, sweep, store_path, version)},
+             {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}}},
+             {"counts", counts_of(rows)},
+             {"operators", operators_of(rows.workloads)},
+             {"axes", std::move(axes)},
+             {"chips", chips_of(store, sweep, rows, std::move(places))},
+             {"rows", rows_of(rows, std::move(program_codes))},
+             {"programs", std::move(programs)},
+             {"accuracy", accuracy_of(rows)},
+             {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value()}};
 }
 
 }  // namespace tilescope::experiments

@@ -43,16 +43,15 @@ Map entries_of(const std::string& kind, const KindTimes& k) {
   const Accuracy f = accuracy_of(k.times, kMinRanked);
   const bool ranked = f.by_row.groups > 0;
   const auto if_ranked = [&](double x) { return ranked ? figure(x) : Value(); };
-  return {{"kind", kind, {}},
-          {"compared", static_cast<std::int64_t>(f.errors.compared), {}},
-          {"mape_ratio", figure(f.errors.mape_ratio), {}},
-          {"median_error_ratio", figure(f.errors.median_error_ratio), {}},
-          {"bias_ratio", figure(f.errors.bias_ratio), {}},
-          {"spearman", if_ranked(f.by_row.spearman), {}},
-          {"kendall", if_ranked(f.by_row.kendall), {}},
+  return {{"kind", kind},
+          {"compared", f.errors.compared},
+          {"mape_ratio", figure(f.errors.mape_ratio)},
+          {"median_error_ratio", figure(f.errors.median_error_ratio)},
+          {"bias_ratio", figure(f.errors.bias_ratio)},
+          {"spearman", if_ranked(f.by_row.spearman)},
+          {"kendall", if_ranked(f.by_row.kendall)},
           {"within_band_ratio",
-           k.banded == 0 ? Value() : figure(static_cast<double>(k.in_band) / static_cast<double>(k.banded)),
-           {}}};
+           k.banded == 0 ? Value() : figure(static_cast<double>(k.in_band) / static_cast<double>(k.banded))}};
 }
 
 void cost_model(KindTimes& k, const SweepRows& rows, std::size_t row, const Source& ours, const Source& truth) {
@@ -169,7 +168,7 @@ Value bound_shares(const SweepRows& rows) {
     for (const auto& s : shares[i]) column.push_back(figure(s));
     columns.emplace_back(std::move(column));
   }
-  return Map{{"names", std::move(texts), {}}, {"shares", std::move(columns), {}}};
+  return Map{{"names", std::move(texts)}, {"shares", std::move(columns)}};
 }
 
 List accuracy_of(const SweepRows& rows) {
@@ -179,7 +178,7 @@ List accuracy_of(const SweepRows& rows) {
   for (const auto& [ours, truth] :
        {std::pair(predicted, measured), std::pair(simulated, measured), std::pair(predicted, simulated)})
     if (List kinds = kinds_of(rows, ours, truth); !kinds.empty())
-      out.emplace_back(Map{{"ours", ours.name, {}}, {"truth", truth.name, {}}, {"kinds", std::move(kinds), {}}});
+      out.emplace_back(Map{{"ours", ours.name}, {"truth", truth.name}, {"kinds", std::move(kinds)}});
   return out;
 }
 

@@ -37,7 +37,7 @@ void KeptTimes::add(const std::string& key, double us) {
   times_[key] = us;
   if (name_.empty()) return;
   const base::Value value = std::isinf(us) ? base::Value(nullptr) : base::Value(us);
-  file_ << base::to_json(base::Map{{"key", key, {}}, {"us", value, {}}}) << '\n';
+  file_ << base::to_json(base::Map{{"key", key}, {"us", value}}) << '\n';
   if (!file_.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", name_));
 }
 

@@ -53,13 +53,23 @@ struct SearchedOperator {
 // The best of a search's first `n` programs relative to the best time, over operators that have both.
 struct Quality {
   api::Search search;
-  std::size_t n = 0;
-  std::size_t operators = 0;
-  double mean_ratio = 0;               // geometric mean of time over best time
-  double within_3 = 0, within_15 = 0;  // shares of operators within 3 % and 15 %
-  double worst_ratio = 0;
-  std::string worst;  // operator with the worst ratio
+  std::size_t n = 0, operators = 0;
+  double mean_ratio = 0, within_3 = 0, within_15 = 0, worst_ratio = 0;
+  std::string worst;
 };
+
+template <class V>
+void describe(V& v, base::Is<Quality> auto& q) {
+  const auto if_any = [&](auto figure) { return q.operators > 0 ? std::optional(figure) : std::nullopt; };
+  v.field({"search", "", "Which search."}, api::name_of(q.search));
+  v.field({"programs", "", "Of how many programs the best is taken."}, q.n);
+  v.field({"operators", "", "Operators that have both times."}, q.operators);
+  v.field({"mean_ratio", "", "Geometric mean of time over best time."}, if_any(q.mean_ratio));
+  v.field({"within_3_percent_ratio", "", "Share of operators within 3 % of it."}, if_any(q.within_3));
+  v.field({"within_15_percent_ratio", "", "Share of operators within 15 % of it."}, if_any(q.within_15));
+  v.field({"worst_ratio", "", "The greatest ratio."}, if_any(q.worst_ratio));
+  v.field({"worst", "", "The operator that has it."}, if_any(q.worst));
+}
 
 struct SearchQuality {
   std::vector<SearchedOperator> operators;

@@ -70,23 +70,6 @@ void compare_constructions(SearchQuality& q) {
 
 base::Value time_value(double us) { return std::isinf(us) ? base::Value(nullptr) : base::Value(us); }
 
-base::Value to_value(const std::vector<Quality>& qualities) {
-  base::List out;
-  for (const Quality& q : qualities) {
-    base::Map row = {{"search", api::name_of(q.search), {}},
-                     {"programs", static_cast<std::int64_t>(q.n), {}},
-                     {"operators", static_cast<std::int64_t>(q.operators), {}}};
-    if (q.operators > 0)
-      base::append(row, base::Map{{"mean_ratio", q.mean_ratio, {}},
-                                  {"within_3_percent_ratio", q.within_3, {}},
-                                  {"within_15_percent_ratio", q.within_15, {}},
-                                  {"worst_ratio", q.worst_ratio, {}},
-                                  {"worst", q.worst, {}}});
-    out.emplace_back(std::move(row));
-  }
-  return out;
-}
-
 }  // namespace
 
 double TriedTimes::best_us(std::size_t n) const {
@@ -126,23 +109,25 @@ std::optional<double> mean_ratio_after(const std::vector<SearchedOperator>& oper
 base::Value to_document(const SearchQuality& q) {
   base::List rows;
   for (const SearchedOperator& op : q.operators) {
-    base::Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}};
+    base::Map row = {{"id", op.id}, {"kind", op.kind}};
     for (const TriedTimes& t : op.tried) {
       base::List times;
       for (const double us : t.us) times.push_back(time_value(us));
-      row.push_back({std::string(api::name_of(t.search)) + "_us", std::move(times), {}});
+      row.push_back({std::string(api::name_of(t.search)) + "_us", std::move(times)});
     }
-    row.push_back({"aligned_programs", static_cast<std::int64_t>(op.aligned), {}});
-    if (op.exhaustive_us) row.push_back({"every_layout", op.every_layout, {}});
-    if (op.exhaustive_us) row.push_back({"exhaustive_us", time_value(*op.exhaustive_us), {}});
-    if (!op.error.empty()) row.push_back({"error", op.error, {}});
+    row.push_back({"aligned_programs", op.aligned});
+    if (op.exhaustive_us) {
+      row.push_back({"every_layout", op.every_layout});
+      row.push_back({"exhaustive_us", time_value(*op.exhaustive_us)});
+    }
+    if (!op.error.empty()) row.push_back({"error", op.error});
     rows.emplace_back(std::move(row));
   }
-  return base::Map{{"operators", std::move(rows), {}},
-                   {"by_exhaustive", to_value(q.by_exhaustive), {}},
-                   {"by_best_known", to_value(q.by_best_known), {}},
-                   {"over_osdi22_ratio", q.over_osdi22_ratio, {}},
-                   {"over_osdi22_operators", static_cast<std::int64_t>(q.over_osdi22_operators), {}}};
+  return base::Map{{"operators", std::move(rows)},
+                   {"by_exhaustive", base::to_list(q.by_exhaustive)},
+                   {"by_best_known", base::to_list(q.by_best_known)},
+                   {"over_osdi22_ratio", q.over_osdi22_ratio},
+                   {"over_osdi22_operators", q.over_osdi22_operators}};
 }
 
 }  // namespace tilescope::experiments

@@ -28,25 +28,22 @@ std::string list_of(const std::vector<std::size_t>& numbers) {
 base::Value to_document(const StoredShards& s) {
   const auto list = [](const std::vector<std::size_t>& numbers) {
     base::List out;
-    for (const std::size_t n : numbers) out.emplace_back(static_cast<std::int64_t>(n));
+    for (const std::size_t n : numbers) out.emplace_back(n);
     return out;
   };
-  return base::Map{{"count", static_cast<std::int64_t>(s.count), {}},
-                   {"points", static_cast<std::int64_t>(s.points), {}},
-                   {"here", list(s.here), {}},
-                   {"complete", list(s.complete), {}},
-                   {"missing", list(s.missing()), {}}};
+  return base::Map{{"count", s.count},
+                   {"points", s.points},
+                   {"here", list(s.here)},
+                   {"complete", list(s.complete)},
+                   {"missing", list(s.missing())}};
 }
 
 base::Value to_document(const Merged& m) {
-  return base::Map{
-      {"sweep", m.title, {}},
-      {"shards", to_document(m.shards), {}},
-      {"points", static_cast<std::int64_t>(m.points), {}},
-      {"rows",
-       base::Map{{"read", static_cast<std::int64_t>(m.read), {}}, {"added", static_cast<std::int64_t>(m.added), {}}},
-       {}},
-      {"seconds", m.seconds, {}}};
+  return base::Map{{"sweep", m.title},
+                   {"shards", to_document(m.shards)},
+                   {"points", m.points},
+                   {"rows", base::Map{{"read", m.read}, {"added", m.added}}},
+                   {"seconds", m.seconds}};
 }
 
 }  // namespace tilescope::experiments

@@ -72,14 +72,13 @@ Chosen chosen_of_text(const std::string& text) { return static_cast<Chosen>(inde
 
 std::string text_of(const std::optional<StoredMultiFidelity>& e) {
   if (!e) return {};
-  return base::to_json(
-      Map{{"mode", e->mode, {}},
-          {"front", e->front, {}},
-          {"validation_sample", static_cast<std::int64_t>(e->validation_sample), {}},
-          {"neighbours", e->neighbours ? Value(static_cast<std::int64_t>(*e->neighbours)) : Value(nullptr), {}},
-          {"seed", e->seed, {}},
-          {"cost", e->cost, {}},
-          {"chosen", kStages[static_cast<std::size_t>(e->chosen)], {}}});
+  return base::to_json(Map{{"mode", e->mode},
+                           {"front", e->front},
+                           {"validation_sample", e->validation_sample},
+                           {"neighbours", e->neighbours},
+                           {"seed", e->seed},
+                           {"cost", e->cost},
+                           {"chosen", kStages[static_cast<std::size_t>(e->chosen)]}});
 }
 
 std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text) {
@@ -110,8 +109,7 @@ api::Simulation simulation_of_text(const std::string& text) {
 }
 
 std::string text_of(const std::vector<StoredValue>& values) {
-  return text_of_rows(values,
-                      [](const StoredValue& v) { return List{v.text, v.number ? Value(*v.number) : Value(nullptr)}; });
+  return text_of_rows(values, [](const StoredValue& v) { return List{v.text, v.number}; });
 }
 
 std::vector<StoredValue> values_of_text(const std::string& text) {
@@ -135,10 +133,8 @@ std::vector<StoredDifference> differences_of_text(const std::string& text) {
 }
 
 std::string text_of(const std::vector<StoredAxis>& axes) {
-  return text_of_rows(axes, [](const StoredAxis& a) {
-    const Value group = a.group ? Value(static_cast<std::int64_t>(*a.group)) : Value(nullptr);
-    return Map{{"name", a.name, {}}, {"unit", a.unit, {}}, {"group", group, {}}};
-  });
+  return text_of_rows(axes,
+                      [](const StoredAxis& a) { return Map{{"name", a.name}, {"unit", a.unit}, {"group", a.group}}; });
 }
 
 std::vector<StoredAxis> axes_of_text(const std::string& text) {
@@ -152,7 +148,7 @@ std::vector<StoredAxis> axes_of_text(const std::string& text) {
 
 std::string text_of(const NumberNames& names) {
   Map out;
-  for (const auto& [column, list] : names) out.push_back({column, List(list.begin(), list.end()), {}});
+  for (const auto& [column, list] : names) out.push_back({column, List(list.begin(), list.end())});
   return base::to_json(std::move(out));
 }
 

@@ -51,7 +51,7 @@ Value number(double v) {
 Value value_of(const StoredAxis& a, const StoredValue& v) {
   const Unit* u = unit_of(a);
   if (v.number) return number(*v.number / (u == nullptr ? 1 : u->size));
-  return v.text.empty() ? Value(nullptr) : Value(v.text);
+  return base::unless_empty(v.text);
 }
 
 // Names of columns in their order, and the place of each.
@@ -78,7 +78,7 @@ class RowWriter {
   const std::vector<Value>& cells(const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     std::fill(cells_.begin(), cells_.end(), Value(nullptr));
     put("sweep", sweep_.title);
-    put("point", static_cast<std::int64_t>(p.ordinal));
+    put("point", p.ordinal);
     put("is_base", p.is_base);
     if (sweep_.axes.empty() || sweep_.axes.front().name != "base") put("base", p.base);
     for (std::size_t a = 0; a < sweep_.axes.size(); ++a)
@@ -91,20 +91,18 @@ class RowWriter {
     put_elements(predicted ? *r->prediction : kNone, predicted, Elements::kSingle);
     put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
     put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
-    if (sweep_.multi_fidelity) put("chosen", text(std::string(name_of(p.chosen))));
-    put("error", text(!p.refused.empty()  ? "refused: " + p.refused
-                      : r == nullptr      ? ""
-                      : !r->error.empty() ? r->error
-                                          : r->simulation_error));
-    put("chip", text(p.chip));
-    put("program", r == nullptr ? Value(nullptr) : text(r->program));
+    if (sweep_.multi_fidelity) put("chosen", base::unless_empty(std::string(name_of(p.chosen))));
+    put("error", base::unless_empty(!p.refused.empty()  ? "refused: " + p.refused
+                                    : r == nullptr      ? ""
+                                    : !r->error.empty() ? r->error
+                                                        : r->simulation_error));
+    put("chip", base::unless_empty(p.chip));
+    put("program", r == nullptr ? Value() : base::unless_empty(r->program));
     if (predicted) put_elements(*r->prediction, true, Elements::kNested);
     return cells_;
   }
 
  private:
-  static Value text(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
-
   void put(const std::string& name, Value v) {
     const std::size_t c = columns_.of(name);
     if (cells_.size() <= c) cells_.resize(c + 1);
@@ -149,7 +147,7 @@ std::string csv_line(const std::vector<Value>& cells, std::size_t columns) {
 std::string json_line(const std::vector<Value>& cells, const std::vector<std::string>& names) {
   base::Map out;
   for (std::size_t c = 0; c < cells.size(); ++c)
-    if (!cells[c].is_null()) out.push_back({names[c], cells[c], {}});
+    if (!cells[c].is_null()) out.push_back({names[c], cells[c]});
   return base::to_json(std::move(out)) + '\n';
 }
 
@@ -210,17 +208,14 @@ std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSwe
 
 namespace {
 
-Value or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
-Value or_null(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
-
 Map entries_of(const OperatorAtPoint& op) {
-  return {{"id", op.id, {}},
-          {"kind", op.kind, {}},
-          {"weight", number(op.weight), {}},
-          {"time_us", or_null(op.us), {}},
-          {"share_ratio", or_null(op.share_ratio), {}},
-          {"bottleneck", or_null(op.bound_by), {}},
-          {"error", or_null(op.error), {}}};
+  return {{"id", op.id},
+          {"kind", op.kind},
+          {"weight", number(op.weight)},
+          {"time_us", op.us},
+          {"share_ratio", op.share_ratio},
+          {"bottleneck", base::unless_empty(op.bound_by)},
+          {"error", base::unless_empty(op.error)}};
 }
 
 }  // namespace
@@ -228,15 +223,11 @@ Map entries_of(const OperatorAtPoint& op) {
 base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep) {
   Map axes;
   for (std::size_t a = 0; a < sweep.axes.size(); ++a)
-    axes.push_back({sweep.axes[a].name, or_null(at.point.at[a].text), {}});
+    axes.push_back({sweep.axes[a].name, base::unless_empty(at.point.at[a].text)});
   base::List operators;
   for (const OperatorAtPoint& op : at.operators) operators.emplace_back(entries_of(op));
-  return Map{{"sweep", sweep.title, {}},
-             {"point", static_cast<std::int64_t>(at.point.ordinal), {}},
-             {"base", at.point.base, {}},
-             {"at", std::move(axes), {}},
-             {"weighted_us", or_null(at.weighted_us), {}},
-             {"operators", std::move(operators), {}}};
+  return Map{{"sweep", sweep.title},  {"point", at.point.ordinal},     {"base", at.point.base},
+             {"at", std::move(axes)}, {"weighted_us", at.weighted_us}, {"operators", std::move(operators)}};
 }
 
 std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
@@ -244,7 +235,7 @@ std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& swee
   api::NewFile file(path);
   for (const OperatorAtPoint& op : at.operators) {
     std::vector<std::string> names = {"sweep", "point"};
-    std::vector<Value> cells = {sweep.title, static_cast<std::int64_t>(at.point.ordinal)};
+    std::vector<Value> cells = {sweep.title, at.point.ordinal};
     for (base::Entry& e : entries_of(op)) {
       names.push_back(std::move(e.key));
       cells.push_back(std::move(e.value));

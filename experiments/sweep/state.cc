@@ -21,32 +21,23 @@ Counts most_often_first(const std::map<std::string, std::size_t>& counts) {
 
 base::List to_list(const Counts& counts) {
   base::List out;
-  for (const auto& [why, n] : counts)
-    out.emplace_back(base::Map{{"why", why, {}}, {"count", static_cast<std::int64_t>(n), {}}});
+  for (const auto& [why, n] : counts) out.emplace_back(base::Map{{"why", why}, {"count", n}});
   return out;
 }
 
-base::Value number_or_null(const std::optional<double>& v) { return v ? base::Value(*v) : base::Value(nullptr); }
-
 base::Value to_document(const RankedPoint& p, const StoredSweep& sweep) {
   base::Map at;
-  for (std::size_t a = 0; a < sweep.axes.size(); ++a) at.push_back({sweep.axes[a].name, p.point.at[a].text, {}});
-  return base::Map{{"point", static_cast<std::int64_t>(p.point.ordinal), {}},
-                   {"base", p.point.base, {}},
-                   {"at", std::move(at), {}},
-                   {"weighted_us", number_or_null(p.total.weighted_us), {}},
-                   {"base_ratio", number_or_null(p.total.base_ratio), {}}};
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) at.push_back({sweep.axes[a].name, p.point.at[a].text});
+  return base::Map{{"point", p.point.ordinal},
+                   {"base", p.point.base},
+                   {"at", std::move(at)},
+                   {"weighted_us", p.total.weighted_us},
+                   {"base_ratio", p.total.base_ratio}};
 }
 
 base::List to_list(const std::vector<RankedPoint>& points, const StoredSweep& sweep) {
   base::List out;
   for (const RankedPoint& p : points) out.push_back(to_document(p, sweep));
-  return out;
-}
-
-base::Map counts(std::initializer_list<std::pair<const char*, std::size_t>> entries) {
-  base::Map out;
-  for (const auto& [name, n] : entries) out.push_back({name, static_cast<std::int64_t>(n), {}});
   return out;
 }
 
@@ -97,17 +88,17 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
 
 base::Value to_document(const SweepState& s) {
   base::Map out = {
-      {"sweep", s.sweep.title, {}},
-      {"file", s.sweep.file, {}},
-      {"evaluator", s.sweep.evaluator, {}},
-      {"points", counts({{"all", s.points}, {"done", s.done}, {"refused", s.refused}, {"failed", s.failed}}), {}},
-      {"rows", counts({{"all", s.rows}, {"done", s.rows_done}, {"failed", s.rows_failed}}), {}},
-      {"bases", to_list(s.bases, s.sweep), {}},
-      {"best", to_list(s.best, s.sweep), {}},
-      {"refused", to_list(s.refusals), {}},
-      {"failed", to_list(s.failures), {}}};
-  if (s.multi_fidelity) out.push_back({"multi_fidelity", to_document(*s.multi_fidelity), {}});
-  if (s.sweep.shards) out.push_back({"shards", to_document(*s.sweep.shards), {}});
+      {"sweep", s.sweep.title},
+      {"file", s.sweep.file},
+      {"evaluator", s.sweep.evaluator},
+      {"points", base::Map{{"all", s.points}, {"done", s.done}, {"refused", s.refused}, {"failed", s.failed}}},
+      {"rows", base::Map{{"all", s.rows}, {"done", s.rows_done}, {"failed", s.rows_failed}}},
+      {"bases", to_list(s.bases, s.sweep)},
+      {"best", to_list(s.best, s.sweep)},
+      {"refused", to_list(s.refusals)},
+      {"failed", to_list(s.failures)}};
+  if (s.multi_fidelity) out.push_back({"multi_fidelity", to_document(*s.multi_fidelity)});
+  if (s.sweep.shards) out.push_back({"shards", to_document(*s.sweep.shards)});
   return out;
 }
 

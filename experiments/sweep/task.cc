@@ -76,23 +76,22 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
-  base::Map out = {{"programs", constructed ? "construct" : "fixed", {}},
-                   {"evaluator", simulate ? "sim" : "model", {}}};
+  base::Map out = {{"programs", constructed ? "construct" : "fixed"}, {"evaluator", simulate ? "sim" : "model"}};
   if (simulate && *simulate != api::SimulationMode::kSampled)
-    out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulate)], {}});
-  if (!constructed) out.push_back({"base", base, {}});
+    out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulate)]});
+  if (!constructed) out.push_back({"base", base});
   if (!constructed && programs->file) {
-    out.push_back({"from", base::content_hash(programs->file->text), {}});
+    out.push_back({"from", base::content_hash(programs->file->text)});
     return out;  // whatever is asked of constructed ones
   }
-  out.push_back({"search", "roller", {}});
-  out.push_back({"keep", static_cast<std::int64_t>(kSearched), {}});
-  out.push_back({"pads", restrictions.pads, {}});
-  out.push_back({"block", std::move(block), {}});
+  out.push_back({"search", "roller"});
+  out.push_back({"keep", kSearched});
+  out.push_back({"pads", restrictions.pads});
+  out.push_back({"block", std::move(block)});
   if (beside.empty()) return out;
   std::sort(beside.begin(), beside.end());
   beside.erase(std::unique(beside.begin(), beside.end()), beside.end());
-  out.push_back({"beside", base::content_hash(fmt::format("{}", fmt::join(beside, " "))), {}});
+  out.push_back({"beside", base::content_hash(fmt::format("{}", fmt::join(beside, " ")))});
   return out;
 }
 

@@ -162,19 +162,19 @@ Value document_of(const expr::Expression& e) {
   base::List stages;
   for (const expr::Stage& s : e.stages) {
     base::Map sizes;
-    for (const expr::Axis& a : s.axes) sizes.push_back({a.name, a.size, {}});
-    stages.emplace_back(base::Map{{"expr", s.text, {}}, {"sizes", std::move(sizes), {}}});
+    for (const expr::Axis& a : s.axes) sizes.push_back({a.name, a.size});
+    stages.emplace_back(base::Map{{"expr", s.text}, {"sizes", std::move(sizes)}});
   }
   base::Map tensors;
   for (const expr::Tensor& t : e.tensors) {
     base::List shape;
     for (const std::int64_t d : t.shape) shape.emplace_back(d);
-    tensors.push_back({t.name, std::move(shape), {}});
+    tensors.push_back({t.name, std::move(shape)});
   }
-  return base::Map{{"stages", std::move(stages), {}},
-                   {"tensors", std::move(tensors), {}},
-                   {"dtype", expr::dtypes_text(e), {}},
-                   {"accumulate", base::name_of(e.accumulate), {}}};
+  return base::Map{{"stages", std::move(stages)},
+                   {"tensors", std::move(tensors)},
+                   {"dtype", expr::dtypes_text(e)},
+                   {"accumulate", base::name_of(e.accumulate)}};
 }
 
 std::vector<SweepWorkload> read_workloads(const Value& workloads, const SweepFile& file) {

@@ -34,7 +34,7 @@ struct Batch {
 
  private:
   void add(const std::string& id, const base::Value& program) {
-    base::Map line = {{"id", id, {}}};
+    base::Map line = {{"id", id}};
     const base::List& stages = *program.find("nodes")->get_if<base::List>();
     for (const base::Entry& e : *stages.front().get_if<base::Map>()) line.push_back(e);
     text += base::to_json(std::move(line)) + '\n';
@@ -59,7 +59,7 @@ void PredictBatch(benchmark::State& state) {
     std::string text;
     for (const api::PredictedRow& r : rows) {
       text.clear();
-      base::append_json(api::to_document(r), text);
+      base::append_json(api::to_entries(r), text);
       benchmark::DoNotOptimize(text.data());
     }
   }

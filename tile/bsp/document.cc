@@ -127,7 +127,7 @@ class Reader {
 
 Map by_axis(const BspStage& s, const Extents& extents) {
   Map out;
-  for (std::size_t a = 0; a < extents.size(); ++a) out.push_back({s.space->axes[a].name, extents[a], {}});
+  for (std::size_t a = 0; a < extents.size(); ++a) out.push_back({s.space->axes[a].name, extents[a]});
   return out;
 }
 
@@ -169,25 +169,25 @@ Map bsp_keys(const BspStage& s) {
     Value how = m.how == Dataflow::kStationary ? "stationary" : "fetch";
     if (m.ring > 1 || m.buffers > 1 || m.how == Dataflow::kShift) {
       Map keys;
-      if (m.how == Dataflow::kFetch) keys.push_back({"fetch", m.buffers, {}});
+      if (m.how == Dataflow::kFetch) keys.push_back({"fetch", m.buffers});
       if (m.axis >= 0) {
         const std::string& axis = s.space->axes[static_cast<std::size_t>(m.axis)].name;
-        keys.push_back({m.how == Dataflow::kShift ? "shift" : "gather", axis, {}});
-        keys.push_back({"ring", m.ring, {}});
+        keys.push_back({m.how == Dataflow::kShift ? "shift" : "gather", axis});
+        keys.push_back({"ring", m.ring});
       }
       how = std::move(keys);
     }
-    dataflow.push_back({s.space->inputs[i].name, std::move(how), {}});
+    dataflow.push_back({s.space->inputs[i].name, std::move(how)});
   }
-  Map out{{"grid", by_axis(s, s.grid), {}},
-          {"tile", by_axis(s, s.block), {}},
-          {"core_order", names(s, s.core_order), {}},
-          {"loop_order", names(s, s.loop_order), {}},
-          {"rings", s.folded ? "folded" : "straight", {}},
-          {"instruction", s.instruction, {}},
-          {"dataflow", std::move(dataflow), {}}};
-  if (s.prearranged) out.push_back({"inputs_prearranged", true, {}});
-  if (s.tensors_in_cores) out.push_back({"tensor_location", "cores", {}});
+  Map out{{"grid", by_axis(s, s.grid)},
+          {"tile", by_axis(s, s.block)},
+          {"core_order", names(s, s.core_order)},
+          {"loop_order", names(s, s.loop_order)},
+          {"rings", s.folded ? "folded" : "straight"},
+          {"instruction", s.instruction},
+          {"dataflow", std::move(dataflow)}};
+  if (s.prearranged) out.push_back({"inputs_prearranged", true});
+  if (s.tensors_in_cores) out.push_back({"tensor_location", "cores"});
   return out;
 }
 

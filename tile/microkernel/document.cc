@@ -74,10 +74,10 @@ std::optional<base::Value> micro_kernel_document(const StageProgram& p) {
   const MatrixUnit* unit = p.matrix();
   if (unit == nullptr) return std::nullopt;
   const auto name_of = [&](std::size_t axis) { return p.space->axes[axis].name; };
-  return base::Map{{"name", unit->instruction, {}},
-                   {"m", name_of(unit->rows), {}},
-                   {"n", name_of(unit->columns), {}},
-                   {"k", name_of(unit->depth), {}}};
+  return base::Map{{"name", unit->instruction},
+                   {"m", name_of(unit->rows)},
+                   {"n", name_of(unit->columns)},
+                   {"k", name_of(unit->depth)}};
 }
 
 }  // namespace tilescope::tile

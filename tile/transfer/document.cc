@@ -138,15 +138,15 @@ TransferDocument transfer_document(const StageProgram& p, const std::string& scr
   for (std::size_t i = 0; i < p.operands.size(); ++i) {
     const OperandPlan& plan = p.operands[i];
     const std::string& name = p.space->operand(i).name;
-    if (plan.cached) out.cached.push_back({name, scratchpad, {}});
-    if (plan.padding != 0) out.padding.push_back({name, plan.padding, {}});
-    if (plan.rotate != 0) out.rotate.push_back({name, plan.rotate, {}});
-    if (plan.blocked) out.copy.push_back({name, std::string(kBlocked), {}});
+    if (plan.cached) out.cached.push_back({name, scratchpad});
+    if (plan.padding != 0) out.padding.push_back({name, plan.padding});
+    if (plan.rotate != 0) out.rotate.push_back({name, plan.rotate});
+    if (plan.blocked) out.copy.push_back({name, std::string(kBlocked)});
     if (plan.box != 0) {
-      out.copy.push_back({name, std::string(kTma), {}});
-      out.box.push_back({name, plan.box, {}});
+      out.copy.push_back({name, std::string(kTma)});
+      out.box.push_back({name, plan.box});
     }
-    out.vector.push_back({name, plan.vector, {}});
+    out.vector.push_back({name, plan.vector});
   }
   return out;
 }

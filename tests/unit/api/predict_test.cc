@@ -40,8 +40,8 @@ std::vector<PredictedRow> rows_of(const std::string& text, int jobs = 1, const a
 
 std::string text_of(const std::vector<PredictedRow>& rows) {
   std::string out;
-  for (const PredictedRow& r : rows) out += base::to_json(to_document(r)) + "\n";
-  return out + base::to_json(to_document(summarize(rows)));
+  for (const PredictedRow& r : rows) out += base::to_json(to_entries(r)) + "\n";
+  return out + base::to_json(to_entries(summarize(rows)));
 }
 
 TEST(PredictBatch, IsTheSameForAnyNumberOfJobs) {

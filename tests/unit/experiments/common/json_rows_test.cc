@@ -18,10 +18,9 @@ std::string written(std::size_t rows, int jobs) {
   std::size_t size = 0;
   std::FILE* to = open_memstream(&text, &size);
   const auto row = [](std::size_t i) {
-    return base::Value(base::Map{{"row", base::Value(static_cast<std::int64_t>(i)), {}}});
+    return base::Value(base::Map{{"row", base::Value(static_cast<std::int64_t>(i))}});
   };
-  write_json_rows(rows, jobs, row, base::Value(base::Map{{"count", base::Value(static_cast<std::int64_t>(rows)), {}}}),
-                  to);
+  write_json_rows(rows, jobs, row, base::Value(base::Map{{"count", base::Value(static_cast<std::int64_t>(rows))}}), to);
   std::fclose(to);
   std::string out(text, size);
   std::free(text);

@@ -67,7 +67,7 @@ class ReportTest : public tests::Stores {
             const std::string& evaluator = "model") const {
     StoreWriter to = writer();
     const Content workloads[] = {to.workload(read(kMatmul)), to.workload(read(kTwoStages))};
-    const Content request = to.request(base::Map{{"programs", "construct", {}}});
+    const Content request = to.request(base::Map{{"programs", "construct"}});
     std::vector<NewPoint> all;
     const std::string banks[] = {"32", "16", "64"};
     for (std::size_t p = 0; p < 3; ++p) {
@@ -237,7 +237,7 @@ TEST_F(ReportTest, ASweepThatHasNotBegunIsReported) {
 
 TEST_F(ReportTest, TheFileIsTheTemplateWithTheDocumentInItsPlace) {
   write("page.html", "<script>/*@@TILESCOPE_REPORT@@*/</script><p>after");
-  const base::Value document = base::Map{{"name", "</script><script>alert(1)</script><!--", {}}};
+  const base::Value document = base::Map{{"name", "</script><script>alert(1)</script><!--"}};
   const std::size_t bytes = write_report(document, path("page.html"), path("r.html"));
   EXPECT_EQ(bytes, fs::file_size(path("r.html")));
   const std::string page = tests::text_of_file(path("r.html"));

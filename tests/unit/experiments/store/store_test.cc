@@ -73,14 +73,14 @@ StoredRow failure(const std::string& why) {
   return r;
 }
 
-base::Value document(const std::string& name) { return base::Map{{"name", name, {}}}; }
+base::Value document(const std::string& name) { return base::Map{{"name", name}}; }
 
 // A sweep of one axis: a base, two chips and one that is refused, two operators of weights 1 and 2.
 struct SmallSweep {
   explicit SmallSweep(StoreWriter& to) {
     base = to.chip("base", "v100", document("v100"));
     changed = to.chip("changed", "v100", document("v100"));
-    request = to.request(base::Map{{"programs", "construct", {}}});
+    request = to.request(base::Map{{"programs", "construct"}});
     first = to.workload(document("first"));
     second = to.workload(document("second"));
     to.put_sweep(sweep,
