@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/advice.h"
 #include "arch/bands.h"
 #include "arch/chip_source.h"
 #include "arch/derive.h"
@@ -84,8 +85,11 @@ void find_models(const Layers& layers, ArchSpec& a, Diagnostics& diags) {
   }
 }
 
+enum class Advice : std::uint8_t { kNone, kGiven };
+
 std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
-                              std::size_t mistakes_before, Diagnostics& diags, Use use = Use::kRun) {
+                              std::size_t mistakes_before, Diagnostics& diags, Use use = Use::kRun,
+                              Advice advice = Advice::kNone) {
   const auto ok = [&] { return diags.errors().size() == mistakes_before; };
   if (!layers) return std::nullopt;
   apply(overrides, *layers, diags);
@@ -101,6 +105,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   if (complete) settle_peaks(*layers, chip, diags);
   if (complete)
     for (ComputeSpec& c : chip.compute) settle_spelling(*layers, c, diags);
+  if (advice == Advice::kGiven && ok()) advise(*layers, chip, diags);
   return ok() ? std::optional(std::move(chip)) : std::nullopt;
 }
 
@@ -131,6 +136,11 @@ std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::ve
                                   Diagnostics& diags, Use use) {
   const std::size_t mistakes = diags.errors().size();
   return build(find_layers(name_or_path, diags), overrides, mistakes, diags, use);
+}
+
+std::optional<ArchSpec> load_with_advice(const std::string& name_or_path, Diagnostics& diags) {
+  const std::size_t mistakes = diags.errors().size();
+  return build(find_layers(name_or_path, diags), {}, mistakes, diags, Use::kLook, Advice::kGiven);
 }
 
 std::optional<ChipSource> ChipSource::read(const std::string& name_or_path, Diagnostics& diags) {

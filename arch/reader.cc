@@ -102,7 +102,17 @@ void read(const Value& v, const Context& c, const Scaled<Amount>& to) {
 
 void read(const Value& v, const Context& c, const TimingSlot& to) {
   std::optional<Cycles> cycles;
-  read(v, c, cycles);
+  const auto* text = v.get_if<std::string>();
+  const auto quantity = text == nullptr ? std::nullopt : base::parse_quantity(*text);
+  if (quantity && quantity->dimension == base::Dimension::kMicroseconds) {
+    // A clock that could not be read has its own error. Twelve digits of a product of decimal fractions are right.
+    const std::optional<Microseconds> time = as_microseconds(&v, c.path, c.diags);
+    constexpr double kRight = 1e-9;
+    if (time && to.clock.n > 0)
+      cycles = Cycles{static_cast<std::int64_t>(std::ceil(time->v * 1e-6 * static_cast<double>(to.clock.n) - kRight))};
+  } else {
+    read(v, c, cycles);
+  }
   if (cycles) to.timing[std::string(to.name)] = *cycles;
 }
 

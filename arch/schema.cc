@@ -34,6 +34,11 @@ List list_of(const Texts& texts) {
   return list;
 }
 
+std::string pattern_of(const Shape& quantity) {
+  const std::string own(base::pattern_of(quantity.dimension));
+  return quantity.or_time ? fmt::format("{}|{}", own, base::pattern_of(base::Dimension::kMicroseconds)) : own;
+}
+
 // Writes either the schema of a whole chip or that of a file which extends another.
 class SchemaWriter {
  public:
@@ -124,7 +129,7 @@ class SchemaWriter {
       case Type::kPositive:
         return object({{"type", "number"}, {"exclusiveMinimum", 0}});
       case Type::kQuantity:
-        return object({{"type", "string"}, {"pattern", base::pattern_of(shape.dimension)}});
+        return object({{"type", "string"}, {"pattern", pattern_of(shape)}});
       case Type::kChoice:
         return object({{"enum", list_of(shape.choices)}});
       case Type::kMap:

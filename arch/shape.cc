@@ -16,13 +16,13 @@ namespace {
 using base::Dimension;
 using Type = Shape::Type;
 
-Shape quantity(Dimension d) { return {Type::kQuantity, d, {}, {}}; }
-Shape plain(Type type) { return {type, {}, {}, {}}; }
+Shape quantity(Dimension d, bool or_time = false) { return {Type::kQuantity, d, or_time, {}, {}}; }
+Shape plain(Type type) { return {type, {}, false, {}, {}}; }
 
 // The shape of a member, by its type.
 template <class T>
 struct ShapeOf {
-  static Shape make() { return {Type::kChoice, {}, names_of<T>(), {}}; }
+  static Shape make() { return {Type::kChoice, {}, false, names_of<T>(), {}}; }
 };
 template <class T>
 struct ShapeOf<std::optional<T>> : ShapeOf<T> {};
@@ -39,7 +39,7 @@ template <> struct ShapeOf<Positive> { static Shape make() { return plain(Type::
 template <> struct ShapeOf<Bytes> { static Shape make() { return quantity(Dimension::kBytes); } };
 template <> struct ShapeOf<Hertz> { static Shape make() { return quantity(Dimension::kHertz); } };
 template <> struct ShapeOf<Cycles> { static Shape make() { return quantity(Dimension::kCycles); } };
-template <> struct ShapeOf<TimingSlot> { static Shape make() { return quantity(Dimension::kCycles); } };
+template <> struct ShapeOf<TimingSlot> { static Shape make() { return quantity(Dimension::kCycles, true); } };
 template <> struct ShapeOf<Microseconds> { static Shape make() { return quantity(Dimension::kMicroseconds); } };
 template <> struct ShapeOf<BytesPerSecond> { static Shape make() { return quantity(Dimension::kBytesPerSecond); } };
 template <> struct ShapeOf<FlopsPerSecond> { static Shape make() { return quantity(Dimension::kFlopsPerSecond); } };

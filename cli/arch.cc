@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/advice.h"
 #include "arch/derive.h"
 #include "arch/key.h"
 #include "arch/unused_keys.h"
@@ -77,21 +78,25 @@ int show(const ArchOptions& options, const std::string& svg, bool json) {
   return kDone;
 }
 
-int check(const std::vector<std::string>& files, bool json) {
+// With `strict`, advice is an error.
+int check(const std::vector<std::string>& files, bool strict, bool json) {
   base::List rows;
   int status = kDone;
   for (const std::string& file : files) {
     base::Diagnostics diags;
-    const auto a = arch::load_arch(file, {}, diags, arch::Use::kLook);
-    base::List errors;
+    const auto a = arch::load_with_advice(file, diags);
+    base::List errors, advice;
     for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
-    rows.emplace_back(base::Map{{"file", file}, {"ok", a.has_value()}, {"errors", std::move(errors)}});
-    if (!a) {
-      status = report(diags);
-      continue;
+    for (const base::Diagnostic& note : diags.notes()) (strict ? errors : advice).emplace_back(diags.format(note));
+    const bool good = errors.empty();
+    if (!good) status = kBadInput;
+    for (const base::Value& line : errors) fmt::print(stderr, "{}\n", *line.get_if<std::string>());
+    if (good && !json) {
+      report_notes(diags);
+      fmt::print("{}: {}: good\n", file, a->name);
     }
-    report_notes(diags);
-    if (!json) fmt::print("{}: {}: good\n", file, a->name);
+    rows.emplace_back(
+        base::Map{{"file", file}, {"ok", good}, {"errors", std::move(errors)}, {"advice", std::move(advice)}});
   }
   if (json) print_json(base::Map{{"files", std::move(rows)}});
   return status;
@@ -122,7 +127,7 @@ void add_arch(CLI::App& app, int& status) {
     ArchOptions arch;
     std::vector<std::string> files;
     std::string svg;
-    bool json = false, unused = false;
+    bool json = false, unused = false, strict = false;
   };
   auto o = std::make_shared<Options>();
 
@@ -136,10 +141,11 @@ void add_arch(CLI::App& app, int& status) {
   add_json(*shows, o->json);
   shows->callback([o, &status] { status = show(o->arch, o->svg, o->json); });
 
-  CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files");
+  CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files, and what they leave open");
   checks->add_option("FILE", o->files, "YAML files or device names")->required();
   add_json(*checks, o->json);
-  checks->callback([o, &status] { status = check(o->files, o->json); });
+  checks->add_flag("--strict", o->strict, "Advice is an error too: what the file leaves open or contradicts");
+  checks->callback([o, &status] { status = check(o->files, o->strict, o->json); });
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");

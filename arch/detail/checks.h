@@ -27,4 +27,7 @@ void check_hierarchy(const Layers& layers, const ArchSpec& a, base::Diagnostics&
 // classes would pass it over.
 void check_bsp(const Layers& layers, const ArchSpec& a, bool complete, base::Diagnostics& diags);
 
+// Adds the notes of load_with_advice.
+void advise(const Layers& layers, const ArchSpec& a, base::Diagnostics& diags);
+
 }  // namespace tilescope::arch

@@ -10,14 +10,16 @@
 
 namespace tilescope::arch {
 
-// One key of a DRAM's timing.
+// One key of a DRAM's timing, in cycles of its clock or as a time, of which it is the cycles that cover it.
 struct TimingSlot {
   DramTiming& timing;
+  Hertz clock;
   std::string_view name;
 };
 
 struct TimingFields {
   DramTiming& timing;
+  Hertz clock;
 };
 
 inline constexpr std::array<Key, 22> kTimings = {{
@@ -47,7 +49,7 @@ inline constexpr std::array<Key, 22> kTimings = {{
 
 template <class V>
 void describe(V& v, TimingFields s) {
-  for (const Key& key : kTimings) v.field(key, TimingSlot{s.timing, key.name});
+  for (const Key& key : kTimings) v.field(key, TimingSlot{s.timing, s.clock, key.name});
 }
 
 template <class V>
@@ -148,8 +150,11 @@ void describe_own(V& v, DramLevel& s) {
                    "Of a gpu: a shared library that simulates the level in place of these channels, relative to this "
                    "file (include/tilescope/dram_plugin.h); the figures stay what the model of times reads."),
           s.model);
-  v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
-         TimingFields{s.timing});
+  v.part(optional(
+             "timing",
+             "Timing in cycles of the level's clock, or as times that are rounded up to cycles, by JEDEC name without "
+             "the leading t."),
+         TimingFields{s.timing, s.clock});
   v.field(optional("refresh",
                    "What one refresh takes: all banks of a rank, once in refi (all_banks, where absent), or banks one "
                    "after the other, each once in refi (per_bank)."),

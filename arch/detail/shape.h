@@ -30,6 +30,7 @@ struct Shape {
   };
   Type type{};
   base::Dimension dimension{};            // kQuantity
+  bool or_time = false;                   // kQuantity: or a time
   std::vector<std::string_view> choices;  // kChoice
   // kMap: its keys; kList, kEntries: those of an element; kLevels: those of a level of any kind, each once.
   std::vector<Field> fields;

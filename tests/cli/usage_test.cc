@@ -152,9 +152,10 @@ TEST_F(Usage, OfTheWorkload) {
       "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
       "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, fused, or a file FILE.yaml; did you "
       "mean 'roller'?\n");
-  EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
-            "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got "
-            "'f33'; did you mean 'f32'?\n");
+  EXPECT_EQ(
+      bad_input(matmul(64, {"--dtype", "f33"})),
+      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, got "
+      "'f33'; did you mean 'f32'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
             "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, "
             "anneal, got "
@@ -168,7 +169,8 @@ TEST_F(Usage, EveryMistakeAtOnce) {
   EXPECT_EQ(
       bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
                  "--set", "clock"}),
-      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got 'f33'; "
+      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, got "
+      "'f33'; "
       "did you mean 'f32'?\n"
       "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, anneal, "
       "got 'rolle'; "

@@ -176,7 +176,7 @@ TEST(StageReaderErrors, OfTheOperator) {
               ElementsAre("p.json:3:17: sizes.m: expected a whole number of at least 1, got the number 6.5"));
   EXPECT_THAT(errors_with("\"f32\",\n \"acc", "\"f23\",\n \"acc"),
               ElementsAre("p.json:4:11: dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, "
-                          "f8e4m3fnuz, f8e5m2fnuz, got 'f23'; did you mean 'f32'?"));
+                          "f8e4m3fnuz, f8e5m2fnuz, u8, got 'f23'; did you mean 'f32'?"));
   EXPECT_THAT(errors_with("\"dtype\"", "\"shapes\": {\"A\": [64, \"x\"]},\"dtype\""),
               ElementsAre("p.json:4:23: shapes.A: expected a whole number of at least 1, got the text 'x'"));
   EXPECT_THAT(
