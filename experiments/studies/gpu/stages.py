@@ -59,7 +59,10 @@ STAGES = [
            Plan(suite("transformer_layer", *SMALL, "--top", "3")),
            *(Plan(suite("examples", "--dtype", dtype, *SMALL, "--top", "2")) for dtype in ("f32", "f16", "bf16")),
            Plan(suite("roller", *SMALL))]),
-    Stage("times", "first programs at full size, and libraries", 0.32,
+    Stage("dtypes", "operators whose tensors have several dtypes: values and times", 0.04,
+          [Plan(suite(SUITES + "dtypes.yaml", "--cold", "--seconds", "0.1", "--repeats", "20", "--samples", "512",
+                      "--top", "3"))]),
+    Stage("times", "first programs at full size, and libraries", 0.28,
           [*(Plan(suite("roller-tensorcore", "--dtype", dtype, *COLD, "--baseline", "cublas"))
              for dtype in ("f16", "bf16")),
            Plan(suite("roller-tensorcore", "--dtype", "f8e4m3", *COLD), needs="wgmma.f8e4m3"),
