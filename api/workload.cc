@@ -30,7 +30,10 @@ std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& dia
   const auto part = [&](const std::string& text, const char* option) {
     return OperatorText::Part{text, text.empty() ? base::Position{} : begin_of(base::option(option), diags)};
   };
-  const OperatorText op{part(w.op, "op"), part(w.sizes, "size"), part(w.shapes, "shape"), part(w.dtype, "dtype")};
+  const OperatorText op{{w.op, begin_of(base::option("op"), diags)},
+                        part(w.sizes, "size"),
+                        part(w.shapes, "shape"),
+                        part(w.dtype, "dtype")};
   return expression_of(op, w.small, diags);
 }
 

@@ -94,8 +94,11 @@ class Worker {
     return traffic_.operand[i].block_bytes / static_cast<double>(c_.all_steps());
   }
 
-  void add_arrivals(CoreBusy& phase, std::size_t i) const {
+  // A TMA box passes the cache by.
+  void add_arrivals(CoreBusy& phase, std::size_t i, bool by_tma = false) const {
     if (m_.link_bytes_per_cycle) phase.link_cycles += arriving_bytes(i) / *m_.link_bytes_per_cycle;
+    if (const double bytes = c_.flows[i].request_bytes; !by_tma && bytes > 0)
+      phase.missed_lines += arriving_bytes(i) / bytes;
   }
 
   // Cycles of its cache's port for that, whole lines at a time.
@@ -109,7 +112,7 @@ class Worker {
     const double written = work_.load.scratchpad_cycles - before;
     work_.load.issue_cycles += issue_cycles(input.requests * input.instructions_a_request);
     add_integer(work_.load, input.beside);
-    add_arrivals(work_.load, i);
+    add_arrivals(work_.load, i, input.lines > 0);
     work_.load.tma_cycles += input.lines * m_.tma_line_cycles.value_or(0);
     work_.load.core_cache_cycles += input.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
     if (!input.asynchronous) add_memory(work_.load, input.access, input.scratchpad.write.accesses);
@@ -282,7 +285,8 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
                a.scratchpad_cycles + b.scratchpad_cycles,
                a.core_cache_cycles + b.core_cache_cycles,
                a.link_cycles + b.link_cycles,
-               a.tma_cycles + b.tma_cycles};
+               a.tma_cycles + b.tma_cycles,
+               a.missed_lines + b.missed_lines};
   for (std::size_t p = 0; p < sum.pipe_cycles.size(); ++p) sum.pipe_cycles[p] = a.pipe_cycles[p] + b.pipe_cycles[p];
   return sum;
 }
@@ -290,7 +294,8 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
 CoreBusy operator*(double times, const CoreBusy& b) {
   CoreBusy all{times * b.issue_cycles,      {},
                times * b.scratchpad_cycles, times * b.core_cache_cycles,
-               times * b.link_cycles,       times * b.tma_cycles};
+               times * b.link_cycles,       times * b.tma_cycles,
+               times * b.missed_lines};
   for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
   return all;
 }

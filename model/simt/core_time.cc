@@ -26,6 +26,15 @@ double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double as
   return latency;
 }
 
+// With as many requests under way as the core's cache takes, each for the latency, no more arrives on the link
+// (Little's law).
+CoreBusy bounded_by_misses(CoreBusy busy, const Traffic& t, const Machine& m) {
+  if (const auto& misses = m.bounds.core_misses)
+    busy.link_cycles =
+        std::max(busy.link_cycles, busy.missed_lines * memory_latency_cycles(t, m, t.cores.read) / *misses);
+  return busy;
+}
+
 // Cycles that a block waits for memory in one step: for what it stages, which stages of its ring buffers hide, and
 // while it computes, for the register tiles that its threads read directly together. The first step of a kernel waits
 // longer: blocks that begin together ask for what they share at one time, and all wait for the one fetch of it.
@@ -76,9 +85,9 @@ double dram_time_us(const DeviceTraffic& t, const Machine& m) {
 }
 
 CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m)
-    : load_(work.load, m),
+    : load_(bounded_by_misses(work.load, traffic, m), m),
       compute_(work.compute, m),
-      step_(work.load + work.compute, m),
+      step_(bounded_by_misses(work.load + work.compute, traffic, m), m),
       store_(work.store, m),
       stages_(static_cast<double>(c.stages_held)),
       steps_(static_cast<double>(c.steps)),

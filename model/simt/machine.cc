@@ -154,7 +154,8 @@ void read_granules(const arch::ArchSpec& a, Geometry& g) {
     g.has_device_caches = true;
     g.device_line_bytes = first.line.n;
     g.partial_write = first.partial_write;
-    g.bounds_requests = memory_bounds_of(a).of_cache();
+    const MemoryBounds bounds = memory_bounds_of(a);
+    g.bounds_requests = bounds.of_cache() || bounds.core_misses;
   }
   if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr) {
     g.has_core_cache = true;

@@ -87,6 +87,9 @@ struct MemoryBounds {
   double page_bytes = 0, reach_bytes = 0;     // of a page; of all pages in the TLB
   bool translates_writes = false;
 
+  // Requests of one core for lines that may be under way at a time.
+  std::optional<double> core_misses;
+
   // Whether anything bounds the cache that cores reach first.
   bool of_cache() const { return max_requests || max_misses || crossing_bytes_per_us || cluster_bytes_per_us; }
 

@@ -31,6 +31,8 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
     const arch::CacheLevel& cache = *hierarchy.device_caches[0];
     b.line_bytes = static_cast<double>(cache.line.n);
     read_queue(a, cache, b);
+    if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr && l1->mshrs.value_or(0) > 0)
+      b.core_misses = static_cast<double>(*l1->mshrs);
     if (cache.mshrs.value_or(0) > 0) b.max_misses = static_cast<double>(*cache.mshrs * cache.slices);
     if (cache.remote_width)
       b.crossing_bytes_per_us = static_cast<double>((*cache.remote_width * cache.l2_partitions).n) *

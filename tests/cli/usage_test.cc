@@ -154,8 +154,8 @@ TEST_F(Usage, OfTheWorkload) {
       "mean 'roller'?\n");
   EXPECT_EQ(
       bad_input(matmul(64, {"--dtype", "f33"})),
-      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, got "
-      "'f33'; did you mean 'f32'?\n");
+      "--dtype:1:1: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, "
+      "got 'f33'; did you mean 'f32'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
             "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, "
             "anneal, got "
@@ -169,9 +169,6 @@ TEST_F(Usage, EveryMistakeAtOnce) {
   EXPECT_EQ(
       bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
                  "--set", "clock"}),
-      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, got "
-      "'f33'; "
-      "did you mean 'f32'?\n"
       "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, anneal, "
       "got 'rolle'; "
       "did you mean "
@@ -179,7 +176,9 @@ TEST_F(Usage, EveryMistakeAtOnce) {
       "--set clock: expected path=value, such as memory.smem.banks=16\n"
       "v10: neither a device nor a file; did you mean 'v100'?\n"
       "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
-      "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
+      "--size:1:3: expected a whole number as the size of 'm', got 'x'\n"
+      "--dtype:1:1: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, "
+      "got 'f33'; did you mean 'f32'?\n");
 }
 
 // Whoever reads only the beginning (`| head`) gets it, and no complaint.

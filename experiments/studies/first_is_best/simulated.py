@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator as the judge.
 
-Draws pairs of an operator (operators.yaml) and a chip by --seed, constructs the operator's list, takes programs spread
+Draws pairs of an operator (suites/operators.yaml) and a chip by --seed, constructs the operator's list, takes programs spread
 over all of it (the first ten, the largest tiles, the deepest pipelines, the tiles that CUTLASS and Triton ship as
 defaults, the rest by chance), and simulates them all. Results are kept in --store as they come: a study that was ended
 goes on where it was.
@@ -172,7 +172,7 @@ def print_total(title, rows):
 
 
 def run(options, parser):
-    suite = yaml.safe_load((HERE / "operators.yaml").read_text(encoding="utf-8"))
+    suite = yaml.safe_load((HERE / "suites/operators.yaml").read_text(encoding="utf-8"))
     known = kept(options)
     rows = []
     print("simulated time of the first program over the best one's, and null models; then the first and the best one's "

@@ -26,6 +26,7 @@ struct CoreBusy {
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
   double link_cycles = 0;        // what arrives
   double tma_cycles = 0;         // the engine that requests it
+  double missed_lines = 0;       // no cycles: requests for lines of the core's cache
 
   // Lanes of an instruction hold its pipes.
   void execute(const PipeUse& use, double lanes);

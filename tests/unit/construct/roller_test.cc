@@ -170,11 +170,11 @@ TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
   EXPECT_LT(passes(p.operands.back().padding), passes(0));
 }
 
-// Sums of an earlier stage are i32, which no instruction of i8 multiplies.
+// Sums of an earlier stage are i32, which no instruction of i8 multiplies, nor converts.
 TEST(RollerMatrix, TakesNoInstructionOfAnotherDtype) {
   const tests::ChipWithCostModel chip("h200");
-  const expr::Expression e =
-      tests::expression("T[m,k] = A[m,k] + 1; C[m,n] +=! T[m,k] * B[k,n]", "m=256,n=256,k=256", {}, base::Dtype::kI8);
+  const expr::Expression e = tests::expression("T[m,k] +=! A[m,k,r]; C[m,n] +=! T[m,k] * B[k,n]",
+                                               "m=256,n=256,k=256,r=2", {}, base::Dtype::kI8);
   const expr::Expression alone =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=256", {}, base::Dtype::kI8);
   const auto takes_one = [&](const expr::Expression& stage) {

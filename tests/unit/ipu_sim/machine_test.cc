@@ -49,10 +49,19 @@ lower::bsp::Program lowered(tile::RProgram p, const arch::ArchSpec& a, bool prea
   return *program;
 }
 
-// Whether sums of the accumulator are what matrices are multiplied in: f64 has every value, f32 not those of f64.
+// Whether sums of the accumulator are what matrices are multiplied in: f64 has every value, f32 not those of f64 and of
+// integers. Integers alone are multiplied in words, which are accumulated in i32 only.
 bool sums_are_multiplied(const expr::Expression& e) {
-  if (base::is_integer(e.dtype)) return e.accumulate == base::Dtype::kI32;
-  return e.accumulate == base::Dtype::kF64 || (e.accumulate == base::Dtype::kF32 && e.dtype != base::Dtype::kF64);
+  const auto any = [&](auto is) {
+    return std::any_of(e.tensors.begin(), e.tensors.end(),
+                       [&](const expr::Tensor& t) { return t.producer == expr::kInput && is(t.dtype); });
+  };
+  const bool integers =
+      std::all_of(e.tensors.begin(), e.tensors.end(), [](const expr::Tensor& t) { return base::is_integer(t.dtype); });
+  if (integers) return e.accumulate == base::Dtype::kI32;
+  if (e.accumulate == base::Dtype::kF64) return true;
+  return e.accumulate == base::Dtype::kF32 && !any(base::is_integer) &&
+         !any([](base::Dtype d) { return d == base::Dtype::kF64; });
 }
 
 // Of the greatest relative distance of a value from the nearest one of the dtype.
