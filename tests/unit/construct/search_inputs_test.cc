@@ -74,7 +74,7 @@ bool is_seen_alike(const std::vector<arch::Override>& changes, base::Dtype dtype
 TEST(SearchInputs, LeavesOutWhatTheSimulatorAloneReads) {
   EXPECT_TRUE(is_seen_alike({}));
   EXPECT_TRUE(is_seen_alike({{"memory.dram.queue_depth", "16"}}));
-  EXPECT_TRUE(is_seen_alike({{"memory.l1.mshrs", "256"}}));
+  EXPECT_TRUE(is_seen_alike({{"memory.dram.write_backlog", "128"}}));
 }
 
 TEST(SearchInputs, HasWhatTheModelAndTheRankOfTilesRead) {
@@ -82,6 +82,7 @@ TEST(SearchInputs, HasWhatTheModelAndTheRankOfTilesRead) {
                                                                   {"clock", "1.4 GHz"},
                                                                   {"core.max_threads", "1024"},
                                                                   {"memory.dram.latency", "500 cycles"},
+                                                                  {"memory.l1.mshrs", "256"},
                                                                   {"memory.l2.capacity", "3 MiB"},
                                                                   {"memory.smem.banks", "16"},
                                                                   {"calibration.dram.read.ratio", "0.5"}})
