@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/simt/detail/flows.h"
+
 namespace tilescope::model {
 namespace {
 
@@ -97,8 +99,8 @@ class Worker {
   // A TMA box passes the cache by.
   void add_arrivals(CoreBusy& phase, std::size_t i, bool by_tma = false) const {
     if (m_.link_bytes_per_cycle) phase.link_cycles += arriving_bytes(i) / *m_.link_bytes_per_cycle;
-    if (const double bytes = c_.flows[i].request_bytes; !by_tma && bytes > 0)
-      phase.missed_lines += arriving_bytes(i) / bytes;
+    if (m_.core_misses && !by_tma)
+      phase.missed_lines += arriving_bytes(i) / request_bytes_of(*c_.program, m_, i, nullptr, nullptr);
   }
 
   // Cycles of its cache's port for that, whole lines at a time.

@@ -29,7 +29,7 @@ double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double as
 // With as many requests under way as the core's cache takes, each for the latency, no more arrives on the link
 // (Little's law).
 CoreBusy bounded_by_misses(CoreBusy busy, const Traffic& t, const Machine& m) {
-  if (const auto& misses = m.bounds.core_misses)
+  if (const auto& misses = m.core_misses)
     busy.link_cycles =
         std::max(busy.link_cycles, busy.missed_lines * memory_latency_cycles(t, m, t.cores.read) / *misses);
   return busy;

@@ -124,8 +124,9 @@ double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, 
   return asked.per_warp * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
 }
 
-// Mean bytes of one request: cores ask for each line on its own, for those of its sectors that an access of a warp
-// touches. Copies go through the runs of their tile; an engine asks for whole runs. `asked`: of what no copy brings.
+}  // namespace
+
+// Copies go through the runs of their tile; an engine asks for whole runs.
 double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess* asked,
                         AccessTable* known) {
   const std::int64_t line = g.device_line_bytes, sector = sector_of(p, g, i);
@@ -142,6 +143,8 @@ double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i,
   const std::int64_t multiple = start_multiple_of_runs(p, o);
   return static_cast<double>(line) * run_bytes_of(o, runs, multiple, sector) / run_bytes_of(o, runs, multiple, line);
 }
+
+namespace {
 
 // The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take. Along
 // these loops the tile is cut to the axis: by so much the last step's is longer.

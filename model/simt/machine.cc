@@ -76,6 +76,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
     if (l1->tag_lookups) m.core_cache_tags = static_cast<double>(*l1->tag_lookups);
+    m.core_misses = core_misses_of(a);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
     m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
   }
@@ -154,8 +155,7 @@ void read_granules(const arch::ArchSpec& a, Geometry& g) {
     g.has_device_caches = true;
     g.device_line_bytes = first.line.n;
     g.partial_write = first.partial_write;
-    const MemoryBounds bounds = memory_bounds_of(a);
-    g.bounds_requests = bounds.of_cache() || bounds.core_misses;
+    g.bounds_requests = memory_bounds_of(a).of_cache();
   }
   if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr) {
     g.has_core_cache = true;

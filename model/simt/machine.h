@@ -87,9 +87,6 @@ struct MemoryBounds {
   double page_bytes = 0, reach_bytes = 0;     // of a page; of all pages in the TLB
   bool translates_writes = false;
 
-  // Requests of one core for lines that may be under way at a time.
-  std::optional<double> core_misses;
-
   // Whether anything bounds the cache that cores reach first.
   bool of_cache() const { return max_requests || max_misses || crossing_bytes_per_us || cluster_bytes_per_us; }
 
@@ -154,7 +151,8 @@ struct CoreRates {
 
   std::optional<double> core_cache_bytes_per_cycle;  // absent without such a cache
   std::optional<double> core_cache_tags;             // tags looked up in a cycle
-  double core_cache_ratio = 1;                 // of passes through its banks; core_cache_bytes_per_cycle includes it
+  std::optional<double> core_misses;  // requests for lines that may be under way; absent where there are always enough
+  double core_cache_ratio = 1;        // of passes through its banks; core_cache_bytes_per_cycle includes it
   std::optional<double> link_bytes_per_cycle;  // of the core's own link to the device
   std::optional<double> tma_line_cycles;       // of the core's TMA engine, for each line that it requests
 

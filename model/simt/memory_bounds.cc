@@ -23,6 +23,21 @@ void read_queue(const arch::ArchSpec& a, const arch::CacheLevel& cache, MemoryBo
 
 }  // namespace
 
+std::optional<double> core_misses_of(const arch::ArchSpec& a) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const arch::CacheLevel* l1 = hierarchy.core_cache;
+  if (l1 == nullptr || l1->mshrs.value_or(0) == 0 || hierarchy.device_caches.empty()) return std::nullopt;
+  const arch::CacheLevel& cache = *hierarchy.device_caches[0];
+  const auto misses = static_cast<double>(*l1->mshrs);
+  const double bytes = misses * static_cast<double>(cache.sector.n);  // at least
+  const double share = 1 / (static_cast<double>(a.core.count) * static_cast<double>(a.clock.n));
+  double of_cache = arch::bandwidth_of(a, cache).v * share;
+  if (a.link) of_cache = std::min(of_cache, static_cast<double>(a.link->width.n));
+  const double of_dram = arch::bandwidth_of(a, *hierarchy.dram).v * share;
+  const bool enough = bytes >= of_cache * cycles(cache.latency) && bytes >= of_dram * cycles(hierarchy.dram->latency);
+  return enough ? std::nullopt : std::optional(misses);
+}
+
 MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
   MemoryBounds b;
   const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
@@ -31,8 +46,6 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
     const arch::CacheLevel& cache = *hierarchy.device_caches[0];
     b.line_bytes = static_cast<double>(cache.line.n);
     read_queue(a, cache, b);
-    if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr && l1->mshrs.value_or(0) > 0)
-      b.core_misses = static_cast<double>(*l1->mshrs);
     if (cache.mshrs.value_or(0) > 0) b.max_misses = static_cast<double>(*cache.mshrs * cache.slices);
     if (cache.remote_width)
       b.crossing_bytes_per_us = static_cast<double>((*cache.remote_width * cache.l2_partitions).n) *

@@ -17,6 +17,11 @@ namespace tilescope::model {
 void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g, std::span<const ResultAccess> asked,
                AccessTable* known, base::FixedVector<Flow, tile::kMaxOperands>& flows);
 
+// Mean bytes of one request for an operand: cores ask for each line on its own, for those of its sectors that an access
+// of a warp touches. `asked`: of what no copy brings, the accesses of one warp; else null. `known` may be null.
+double request_bytes_of(const tile::StageProgram& p, const Geometry& g, std::size_t operand, const ResultAccess* asked,
+                        AccessTable* known);
+
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
 // multiple of `alignment_bytes`: exact over all starts.
 double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,

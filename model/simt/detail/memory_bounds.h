@@ -12,6 +12,10 @@ namespace tilescope::model {
 
 MemoryBounds memory_bounds_of(const arch::ArchSpec& a);
 
+// Requests of one core for lines that may be under way at a time. Nullopt where the chip has no bound, or where so
+// many, each for a sector, bring what the DRAM, and the first cache and the core's port, have for the core.
+std::optional<double> core_misses_of(const arch::ArchSpec& a);
+
 // Of the cache that cores reach first. Cores that have blocks have equal shares, and so have slices; a slice that has
 // no place for a core's request keeps none of its others waiting.
 double least_cache_time_us(const DeviceTraffic& t, const Machine& m);

@@ -82,7 +82,7 @@ TEST(SearchInputs, HasWhatTheModelAndTheRankOfTilesRead) {
                                                                   {"clock", "1.4 GHz"},
                                                                   {"core.max_threads", "1024"},
                                                                   {"memory.dram.latency", "500 cycles"},
-                                                                  {"memory.l1.mshrs", "256"},
+                                                                  {"memory.l1.mshrs", "8"},
                                                                   {"memory.l2.capacity", "3 MiB"},
                                                                   {"memory.smem.banks", "16"},
                                                                   {"calibration.dram.read.ratio", "0.5"}})
