@@ -47,6 +47,8 @@ std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
   std::vector<OwnKey> keys = {{{"block_interval"}, a.block_interval.has_value()},
                               {{"compiler"}, a.compiler.has_value()},
                               {{"core", "async_copy"}, a.core.async_copy.has_value()},
+                              {{"core", "async_copy_interval"}, a.core.async_copy_interval.has_value()},
+                              {{"core", "fenced_copy_interval"}, a.core.fenced_copy_interval.has_value()},
                               {{"core", "tma"}, a.core.tma.has_value()},
                               {{"core", "issue"}, a.core.issue.has_value()},
                               {{"core", "pipes"}, !a.core.pipes.empty()},

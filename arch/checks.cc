@@ -49,6 +49,10 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
                    {{"core", "max_threads"}});
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
   if (c.tma) check_tma(*c.tma, complaints);
+  for (const auto& [key, given] : {std::pair{"async_copy_interval", c.async_copy_interval.has_value()},
+                                   {"fenced_copy_interval", c.fenced_copy_interval.has_value()}})
+    if (given && !c.async_copy)
+      complaints.add({"core", key}, "its cores copy nothing asynchronously; core.async_copy is missing");
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {

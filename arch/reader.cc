@@ -9,6 +9,7 @@
 
 #include "arch/detail/describe.h"
 #include "arch/detail/shape.h"
+#include "base/integer.h"
 #include "base/quantity.h"
 
 namespace tilescope::arch {
@@ -100,16 +101,26 @@ void read(const Value& v, const Context& c, const Scaled<Amount>& to) {
   to.value = amount.v / to.unit;
 }
 
+// In whole picoseconds, in which JEDEC states times, so that a decimal fraction of a nanosecond is exact; nullopt where
+// the product is beyond 64 bits.
+std::optional<Cycles> cycles_covering(Microseconds time, Hertz clock) {
+  constexpr std::int64_t kOfMicrosecond = 1'000'000, kOfSecond = kOfMicrosecond * 1'000'000;
+  const auto picoseconds = std::llround(time.v * static_cast<double>(kOfMicrosecond));
+  const auto product = base::checked_mul(picoseconds, clock.n);
+  return product ? std::optional(Cycles{base::ceil_div(*product, kOfSecond)}) : std::nullopt;
+}
+
 void read(const Value& v, const Context& c, const TimingSlot& to) {
   std::optional<Cycles> cycles;
   const auto* text = v.get_if<std::string>();
   const auto quantity = text == nullptr ? std::nullopt : base::parse_quantity(*text);
   if (quantity && quantity->dimension == base::Dimension::kMicroseconds) {
-    // A clock that could not be read has its own error. Twelve digits of a product of decimal fractions are right.
     const std::optional<Microseconds> time = as_microseconds(&v, c.path, c.diags);
-    constexpr double kRight = 1e-9;
-    if (time && to.clock.n > 0)
-      cycles = Cycles{static_cast<std::int64_t>(std::ceil(time->v * 1e-6 * static_cast<double>(to.clock.n) - kRight))};
+    if (!time || to.clock.n == 0) return;  // a clock that could not be read has its own error
+    cycles = cycles_covering(*time, to.clock);
+    if (!cycles)
+      c.diags.error(v.at,
+                    fmt::format("{}: {} are more cycles than fit 64 bits at {} Hz", c.path, v.describe(), to.clock.n));
   } else {
     read(v, c, cycles);
   }

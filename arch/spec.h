@@ -87,8 +87,12 @@ struct CoreSpec {
   std::int64_t max_threads = 0;  // resident on one core
   std::int64_t max_blocks = 0;   // resident on one core
   std::int64_t max_block_threads = 0;
-  std::optional<Bytes> max_access;    // widest access to memory of one thread; one element where absent
-  std::optional<Bytes> async_copy;    // smallest asynchronous copy of one thread; no such copies where absent
+  std::optional<Bytes> max_access;  // widest access to memory of one thread; one element where absent
+  std::optional<Bytes> async_copy;  // smallest asynchronous copy of one thread; no such copies where absent
+  // Between two instructions with which whole warps copy asynchronously; as of other accesses where absent. `fenced`:
+  // in kernels whose matrix instruction reads what they copy through the asynchronous proxy, after a proxy fence (PTX
+  // manual, async proxy); async_copy_interval where absent.
+  std::optional<Cycles> async_copy_interval, fenced_copy_interval;
   std::optional<TmaSpec> tma;         // no TMA copies where absent
   std::optional<std::int64_t> issue;  // warp instructions per cycle and partition; 1 where absent
   std::vector<PipeSpec> pipes;        // those of arch/pipes.h where empty

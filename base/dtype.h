@@ -70,6 +70,8 @@ constexpr Bytes size_of(Dtype d) { return {kDtypes[static_cast<std::size_t>(d)].
 
 constexpr bool is_integer(Dtype d) { return d == Dtype::kI8 || d == Dtype::kU8 || d == Dtype::kI32; }
 
+constexpr bool is_unsigned(Dtype d) { return d == Dtype::kU8; }
+
 // Floats of 8 bits.
 constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF8E5M2Fnuz; }
 
@@ -78,51 +80,6 @@ constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF
 constexpr Dtype default_accumulator(Dtype d) {
   if (is_integer(d)) return Dtype::kI32;
   return d == Dtype::kF64 ? Dtype::kF64 : Dtype::kF32;
-}
-
-// The finite values of a dtype: signed where `negative`, of so many significant bits, multiples of two to the power
-// `least`, below two to the power `most`.
-struct DtypeRange {
-  bool negative = true;
-  int bits = 0, least = 0, most = 0;
-};
-constexpr DtypeRange range_of(Dtype d) {
-  switch (d) {
-    case Dtype::kF32:
-      return {true, 24, -149, 128};
-    case Dtype::kTf32:
-      return {true, 11, -136, 128};
-    case Dtype::kF16:
-      return {true, 11, -24, 16};
-    case Dtype::kBf16:
-      return {true, 8, -133, 128};
-    case Dtype::kI8:
-      return {true, 7, 0, 8};
-    case Dtype::kI32:
-      return {true, 31, 0, 32};
-    case Dtype::kF64:
-      return {true, 53, -1074, 1024};
-    case Dtype::kF8E4M3:
-      return {true, 4, -9, 9};
-    case Dtype::kF8E5M2:
-      return {true, 3, -16, 16};
-    case Dtype::kF8E4M3Fnuz:
-      return {true, 4, -10, 8};
-    case Dtype::kF8E5M2Fnuz:
-      return {true, 3, -17, 16};
-    case Dtype::kU8:
-      return {false, 8, 0, 8};
-  }
-  return {};
-}
-
-// Whether every finite value of the other dtype is one of this one, so that a conversion changes nothing.
-constexpr bool holds(Dtype d, Dtype other) {
-  if (d == other) return true;
-  if (d == Dtype::kI8 || d == Dtype::kU8) return false;
-  const DtypeRange own = range_of(d), of_other = range_of(other);
-  return (!is_integer(d) || is_integer(other)) && own.bits >= of_other.bits && own.least <= of_other.least &&
-         own.most >= of_other.most;
 }
 
 // The dtype of that name, or nullopt.

@@ -13,6 +13,7 @@
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/neighbouring_tiles.h"
 #include "construct/detail/shared_reductions.h"
+#include "construct/transfer/detail/knobs.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
@@ -264,6 +265,7 @@ CandidatePool::Id CandidatePool::laid_out(std::size_t seed, const GrowthLimits& 
   if (!tile.laid_out) {
     StageProgram p = program_of(seeds_[seed], limits_of(seeds_[seed], limits), tile.registers, tile.block);
     apply_layout(p, rules(given_.pads));
+    choose_first_transfer(p, rules(given_.pads).arch);
     tile.laid_out = add(std::move(p));
   }
   return *tile.laid_out;
@@ -307,6 +309,14 @@ std::optional<CandidatePool::Id> CandidatePool::with_deepest_pipeline(Id id) {
   const auto [found, fresh] = deepest_.try_emplace(id);
   if (fresh)
     if (std::optional<StageProgram> p = construct::with_deepest_pipeline(candidates_[id].program, rules(given_.pads)))
+      found->second = add(std::move(*p));
+  return found->second;
+}
+
+std::optional<CandidatePool::Id> CandidatePool::with_long_rows(Id id) {
+  const auto [found, fresh] = long_rows_.try_emplace(id);
+  if (fresh)
+    if (std::optional<StageProgram> p = construct::with_long_rows(candidates_[id].program, rules(given_.pads)))
       found->second = add(std::move(*p));
   return found->second;
 }

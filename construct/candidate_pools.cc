@@ -42,6 +42,7 @@ arch::CacheLevel neutral(const arch::CacheLevel& level) {
   out.mshrs = level.mshrs;
   out.queue = level.queue;
   out.remote_width = level.remote_width;
+  out.request = {level.request.n > 0 ? 1 : 0};
   keep_presence(out.mshrs, std::int64_t{1});
   keep_presence(out.queue, std::int64_t{1});
   keep_presence(out.remote_width, arch::Bytes{1});
@@ -66,6 +67,8 @@ arch::ArchSpec geometry_key(const arch::ArchSpec& a) {
     c.peak.reset();
   }
   out.core.issue.reset();
+  out.core.async_copy_interval.reset();
+  out.core.fenced_copy_interval.reset();
   out.core.pipes.clear();
   out.core.max_threads = out.core.max_blocks = 0;
   out.launch_overhead = {};

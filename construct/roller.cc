@@ -147,6 +147,7 @@ class Construction {
   void add_tile(Id laid_out, double least_us) {
     const Id id = fitting(laid_out);
     add(id, least_us, ranking_);
+    if (const std::optional<Id> long_rows = pool_.with_long_rows(id)) add(fitting(*long_rows), least_us, ranking_);
     const tile::StageProgram& p = pool_[id].program;
     const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
     const std::int64_t blocks = p.blocks(), cores = arch_.core.count;

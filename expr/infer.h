@@ -36,8 +36,8 @@ struct GivenDtype {
 
 // The dtypes of an operator: `bf16,A=i8,accumulate=f32`.
 struct GivenDtypes {
-  // Of the arithmetic, and of tensors that are not named. Where absent, the widest of the inputs that are named, floats
-  // before integers; f32 where none is.
+  // The arithmetic's dtype, which tensors without a given one have too. Where absent, the widest given dtype of an
+  // input (a float is wider than an integer), or f32.
   std::optional<base::Dtype> arithmetic;
   std::optional<base::Dtype> accumulate;  // default_accumulator(arithmetic) where absent
   std::vector<GivenDtype> tensors;        // each once

@@ -42,6 +42,51 @@ constexpr FloatFormat kF8E5M2 = {3, -14, 57344, false, Beyond::kGreatest};
 constexpr FloatFormat kF8E4M3Fnuz = {4, -7, 240, false, Beyond::kGreatestOfFinite};
 constexpr FloatFormat kF8E5M2Fnuz = {3, -15, 57344, false, Beyond::kGreatestOfFinite};
 
+constexpr FloatFormat kF32 = {std::numeric_limits<float>::digits, std::numeric_limits<float>::min_exponent - 1,
+                              double{std::numeric_limits<float>::max()}};
+constexpr FloatFormat kF64 = {std::numeric_limits<double>::digits, std::numeric_limits<double>::min_exponent - 1,
+                              std::numeric_limits<double>::max()};
+
+// The numbers of an integer type as those of a format whose least unit is one.
+template <class Integer>
+constexpr FloatFormat whole_numbers() {
+  constexpr int kDigits = std::numeric_limits<Integer>::digits;
+  return {kDigits, kDigits - 1, double{std::numeric_limits<Integer>::max()}};
+}
+
+const FloatFormat& format_of(base::Dtype dtype) {
+  static constexpr FloatFormat kI8 = whole_numbers<std::int8_t>(), kU8 = whole_numbers<std::uint8_t>(),
+                               kI32 = whole_numbers<std::int32_t>();
+  switch (dtype) {
+    case base::Dtype::kF32:
+      return kF32;
+    case base::Dtype::kTf32:
+      return kTf32;
+    case base::Dtype::kF16:
+      return kF16;
+    case base::Dtype::kBf16:
+      return kBf16;
+    case base::Dtype::kI8:
+      return kI8;
+    case base::Dtype::kU8:
+      return kU8;
+    case base::Dtype::kI32:
+      return kI32;
+    case base::Dtype::kF64:
+      return kF64;
+    case base::Dtype::kF8E4M3:
+      return kF8E4M3;
+    case base::Dtype::kF8E5M2:
+      return kF8E5M2;
+    case base::Dtype::kF8E4M3Fnuz:
+      return kF8E4M3Fnuz;
+    case base::Dtype::kF8E5M2Fnuz:
+      return kF8E5M2Fnuz;
+  }
+  base::check(false, "every dtype has a format");
+  return kF64;
+}
+
 double beyond(double v, const FloatFormat& f) {
   const bool infinite = std::isinf(v);
   if (f.beyond == Beyond::kInfinity) return std::copysign(std::numeric_limits<double>::infinity(), v);
@@ -235,10 +280,6 @@ double round_to(base::Dtype dtype, double value) {
       return double{static_cast<float>(value)};
     case base::Dtype::kTf32:
       return round_float(double{static_cast<float>(value)}, kTf32);
-    case base::Dtype::kF16:
-      return round_float(value, kF16);
-    case base::Dtype::kBf16:
-      return round_float(value, kBf16);
     case base::Dtype::kI8:
       return saturate<std::int8_t>(value);
     case base::Dtype::kU8:
@@ -247,46 +288,26 @@ double round_to(base::Dtype dtype, double value) {
       return saturate<std::int32_t>(value);
     case base::Dtype::kF64:
       return value;
-    case base::Dtype::kF8E4M3:
-      return round_float(value, kF8E4M3);
-    case base::Dtype::kF8E5M2:
-      return round_float(value, kF8E5M2);
     case base::Dtype::kF8E4M3Fnuz:
-      return round_float(value, kF8E4M3Fnuz) + 0.0;  // no negative zero
     case base::Dtype::kF8E5M2Fnuz:
-      return round_float(value, kF8E5M2Fnuz) + 0.0;
+      return round_float(value, format_of(dtype)) + 0.0;  // no negative zero
+    default:
+      return round_float(value, format_of(dtype));
   }
-  base::check(false, "every dtype rounds");
-  return 0;
 }
 
 double greatest_of(base::Dtype dtype) {
-  switch (dtype) {
-    case base::Dtype::kF64:
-      return std::numeric_limits<double>::max();
-    case base::Dtype::kF32:
-      return double{std::numeric_limits<float>::max()};
-    case base::Dtype::kTf32:
-      return kTf32.greatest;
-    case base::Dtype::kF16:
-      return kF16.greatest;
-    case base::Dtype::kBf16:
-      return kBf16.greatest;
-    case base::Dtype::kF8E4M3:
-      return kF8E4M3.greatest;
-    case base::Dtype::kF8E5M2:
-      return kF8E5M2.greatest;
-    case base::Dtype::kF8E4M3Fnuz:
-      return kF8E4M3Fnuz.greatest;
-    case base::Dtype::kF8E5M2Fnuz:
-      return kF8E5M2Fnuz.greatest;
-    case base::Dtype::kI8:
-    case base::Dtype::kU8:
-    case base::Dtype::kI32:
-      break;
-  }
-  base::check(false, "integers have no greatest finite number but their own");
-  return 0;
+  base::check(!base::is_integer(dtype), "integers have no greatest finite number but their own");
+  return format_of(dtype).greatest;
+}
+
+bool holds(base::Dtype dtype, base::Dtype other) {
+  if (dtype == other) return true;
+  if (base::is_integer(dtype) && (!base::is_integer(other) || base::size_of(dtype).n == base::size_of(other).n))
+    return false;
+  const auto least_unit = [](const FloatFormat& f) { return f.min_exponent - (f.digits - 1); };
+  const FloatFormat &own = format_of(dtype), &of_other = format_of(other);
+  return own.digits >= of_other.digits && least_unit(own) <= least_unit(of_other) && own.greatest >= of_other.greatest;
 }
 
 Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,

@@ -25,6 +25,9 @@ double round_to(base::Dtype dtype, double value);
 // The greatest finite number of a float dtype.
 double greatest_of(base::Dtype dtype);
 
+// Whether every finite value of the other dtype is one of this one, so that a conversion changes nothing.
+bool holds(base::Dtype dtype, base::Dtype other);
+
 // The arithmetic in which a body is computed.
 enum class Numbers : std::uint8_t {
   kReal,

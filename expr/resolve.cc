@@ -47,7 +47,7 @@ class Resolver {
       error(problem_.at, fmt::format("f64 is accumulated in f64, not in {}", base::name_of(e.accumulate)));
   }
 
-  // Of the inputs whose dtypes are given.
+  // The widest given dtype of an input; nullopt where none is given.
   std::optional<base::Dtype> widest_input(const std::vector<ParsedStage>& stages) const {
     const auto width = [](base::Dtype d) { return std::pair(!base::is_integer(d), base::size_of(d).n); };
     std::optional<base::Dtype> widest;

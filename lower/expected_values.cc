@@ -9,7 +9,7 @@ namespace {
 expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
   expr::Values out(static_cast<std::size_t>(t.elements()));
   const double unit = base::is_integer(t.dtype) ? 1 : 0.25;
-  const int least = base::range_of(t.dtype).negative ? -4 : 0;
+  const int least = base::is_unsigned(t.dtype) ? 0 : -4;
   for (double& v : out) v = (static_cast<int>(random() % 9) + least) * unit;  // no distribution: they differ by library
   return out;
 }

@@ -119,9 +119,19 @@ void count_whole(const ChipPart& part, std::int64_t blocks, Statistics& t) {
       t.level(role) = {}, extrapolate(t.level(role), {}, counted.level(role), lines, 1);
 }
 
+// Cycles that the DRAM's buses need for what the kernel moved; 0 where a library stands in for the DRAM.
+Cycle cycles_of_buses(const Statistics& t, const MemorySpec& m) {
+  if (m.dram_model) return 0_cycles;
+  return m.clocks.cycle_at(base::ceil_div(t.level(LevelRole::kDram).transactions, m.map.channels) *
+                           m.dram.clocks_per_burst());
+}
+
 KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, Statistics& t, const Gpu& gpu,
                        Cycle running) {
   if (m.part) count_whole(*m.part, k.blocks, t);
+  // Time and traffic are extrapolated apart.
+  else if (!m.behind_cores && gpu.sampler().skipped_any())
+    running = std::max(running, cycles_of_buses(t, m.memory));
   KernelReport r;
   r.name = k.name;
   r.cycles = (running + m.launch).count();
@@ -144,31 +154,9 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   r.simulated_steps_ratio =
       t.warp_steps > 0 ? ratio(t.warp_steps - s.skipped_warp_steps(), t.warp_steps) : ratio(r.simulated_blocks, blocks);
   r.simulated_steps_ratio *= ratio(blocks, k.blocks);
-  r.exact = !m.part && s.skipped_blocks() == 0 && s.skipped_warp_steps() == 0;
+  r.exact = !m.part && !s.skipped_any();
   r.counters = t.copies;
   return r;
-}
-
-void add_to(SimReport& all, const KernelReport& k) {
-  all.cycles += k.cycles;
-  all.launch += k.launch;
-  all.time = all.time + k.time;
-  if (all.kernels.empty()) {
-    all.stalls = k.stalls;
-    all.levels = k.levels;
-  } else {
-    for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].cycles += k.stalls[s].cycles;
-    for (std::size_t l = 0; l < k.levels.size(); ++l) {
-      LevelStatistics& sum = all.levels[l].amounts;
-      const LevelStatistics& more = k.levels[l].amounts;
-      sum.requests += more.requests;
-      sum.transactions += more.transactions;
-      sum.hits += more.hits;
-      sum.read_bytes += more.read_bytes;
-      sum.written_bytes += more.written_bytes;
-    }
-  }
-  all.kernels.push_back(k);
 }
 
 std::int64_t most_blocks(const lower::Module& module) {
@@ -233,7 +221,7 @@ struct SimulationParts {
   KernelReport run(std::size_t i);
   SimReport run() {
     SimReport all;
-    for (std::size_t i = 0; i < module.kernels.size(); ++i) add_to(all, run(i));
+    for (std::size_t i = 0; i < module.kernels.size(); ++i) add(all, run(i));
     return all;
   }
 };

@@ -27,6 +27,8 @@ constexpr Target refusing(const char* why) {
           .placement = why,
           .core_bytes = why,
           .estimate = why,
+          .estimate_sequence = why,
+          .join = why,
           .ratios = why,
           .simulate = why,
           .count = why,

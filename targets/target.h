@@ -132,6 +132,13 @@ struct Target {
   // Bytes of one core's memory that a program needs.
   Capability<base::Bytes(const tile::RProgram& p, const arch::ArchSpec& a)> core_bytes;
   Capability<Estimator(const arch::ArchSpec& a)> estimate;
+  // The estimates of programs that run one after another, each with what those before it leave in the device's caches;
+  // nullopt where an Estimator has none. Tensors of one name are one array.
+  Capability<std::vector<std::optional<model::Estimate>>(std::span<const tile::RProgram> programs,
+                                                         const arch::ArchSpec& a)>
+      estimate_sequence;
+  // The lowered programs as one, which runs them one after another in the same memory.
+  Capability<Lowered(std::span<const Lowered> programs)> join;
   // Names of the calibration ratios that the estimates depend on: memory levels, outermost first, then instructions.
   Capability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
   // Throws sim::SimError where the chip cannot run the program.

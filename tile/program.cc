@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "expr/reference.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/rules.h"
 #include "tile/transfer/vectors.h"
@@ -159,7 +160,7 @@ std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace
                        base::name_of(instruction.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate));
   for (const Operand& o : space.inputs) {
     const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype;
-    if (dtype == e.dtype || (converts_operands(instruction) && base::holds(e.dtype, dtype))) continue;
+    if (dtype == e.dtype || (converts_operands(instruction) && expr::holds(e.dtype, dtype))) continue;
     return fmt::format("multiplies {}, and {} is {}", base::name_of(e.dtype), o.name, base::name_of(dtype));
   }
   return {};

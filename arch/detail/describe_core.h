@@ -53,6 +53,15 @@ void describe(V& v, CoreSpec& s) {
           "async_copy",
           "Least that one thread copies from memory to the scratchpad asynchronously (cp.async); absent: it cannot."),
       s.async_copy);
+  v.field(
+      optional("async_copy_interval",
+               "Between two instructions with which whole warps copy asynchronously, on a core; as of other accesses "
+               "where absent."),
+      s.async_copy_interval);
+  v.field(optional("fenced_copy_interval",
+                   "The same where a matrix instruction reads from the scratchpad what they copy, after a proxy fence; "
+                   "async_copy_interval where absent."),
+          s.fenced_copy_interval);
   v.part(
       optional("tma",
                "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),

@@ -432,6 +432,7 @@ const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arc
                                          const std::string& mma) {
   const expr::Expression& e = space.expression;
   const arch::ComputeSpec* best = arch::scalar_unit_of(a, e.dtype, e.accumulate);
+  if (best != nullptr && !tile::instruction_refusal(*best, space).empty()) best = nullptr;
   if (best == nullptr) best = arch::scalar_unit_of(a, e.accumulate, e.accumulate);  // values are widened
   if (mma == "none") return best;
   for (const arch::ComputeSpec& c : a.compute)

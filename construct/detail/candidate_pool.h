@@ -88,8 +88,9 @@ class CandidatePool {
   // cores.
   Id with_plain_rows(Id id);
   std::optional<Id> split(Id id, std::int64_t parts);
-  // As construct::with_deepest_pipeline.
+  // As construct::with_deepest_pipeline and construct::with_long_rows.
   std::optional<Id> with_deepest_pipeline(Id id);
+  std::optional<Id> with_long_rows(Id id);
   std::span<const Id> others(Id id, LayoutKnob knob, std::int64_t cores);
   // Its construct::neighbouring_tiles; none where a block tile is given.
   std::span<const Id> neighbouring(Id id);
@@ -148,7 +149,7 @@ class CandidatePool {
   std::map<std::pair<std::size_t, GrowthLimits>, Tiles> tiles_;
   std::pmr::unordered_map<Id, Id> plain_{&arena_};
   std::pmr::map<std::pair<Id, std::int64_t>, std::optional<Id>> split_{&arena_};
-  std::pmr::unordered_map<Id, std::optional<Id>> deepest_{&arena_};
+  std::pmr::unordered_map<Id, std::optional<Id>> deepest_{&arena_}, long_rows_{&arena_};
   // By place of the knob. Of knobs that do not ask for cores: of each candidate, without data where it was not asked
   // for yet.
   std::pmr::deque<std::array<Ids, kLayoutKnobs>> others_{&arena_};

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/detail/tiles.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/transfer/results.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::construct {
@@ -29,6 +31,26 @@ void copy_by_threads(StageProgram& p) {
 
 std::optional<StageProgram> copied_by_engine(const StageProgram& p, const arch::ArchSpec& chip) {
   return tile::with_tma_loads(p, chip);
+}
+
+void choose_first_transfer(StageProgram& p, const arch::ArchSpec& chip) {
+  if (!tile::in_core_matrices(p)) return;
+  std::optional<StageProgram> brought = copied_by_engine(p, chip);
+  if (!brought) return;
+  p = std::move(*brought);
+  constexpr std::int64_t kRing = 2;  // stages, at least
+  if (p.steps() > 1) p.num_stages = std::max(p.num_stages, kRing);
+}
+
+std::optional<StageProgram> with_long_rows(const StageProgram& p, const LayoutRules& rules) {
+  const std::optional<std::size_t> axis = tile::longest_reduced_axis(*p.space);
+  if (!p.by_tma() || !axis) return std::nullopt;
+  const std::int64_t row = elements_in(rules.arch.core.tma->row, p.space->inputs.front().element);
+  tile::Extents step = p.block;
+  while (step[*axis] < row && 2 * step[*axis] <= p.space->axes[*axis].extent) step[*axis] *= 2;
+  std::vector<StageProgram> out;
+  if (step == p.block || !add_remade(p, p.mapping, step, rules, out)) return std::nullopt;
+  return std::move(out.front());
 }
 
 void other_transfers(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {

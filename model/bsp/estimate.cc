@@ -138,6 +138,7 @@ class StageModel {
     Phase p(homes_, counted_);
     p.reduce();
     out.add(p, 1);
+    out.received = homes_.mean_reduced_bytes();
     return out;
   }
 

@@ -251,7 +251,7 @@ void MeshTraffic::add_shift(std::size_t i) {
   }
 }
 
-void MeshTraffic::add_sums(double bytes) {
+void MeshTraffic::add_sums(double bytes, std::int64_t receivers) {
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> alike;  // cores of the same results
   for (std::int64_t core = 0; core < s_.cores(); ++core) {
     std::vector<std::int64_t> key;
@@ -259,9 +259,9 @@ void MeshTraffic::add_sums(double bytes) {
     alike[key].push_back(core);
   }
   for (const auto& [key, cores] : alike)
-    for (const std::int64_t to : cores)
+    for (std::size_t to = 0; to < std::min(cores.size(), static_cast<std::size_t>(receivers)); ++to)
       for (const std::int64_t from : cores)
-        if (from != to) send(place_of(from), rectangles({to}).front(), {bytes, packets(bytes)});
+        if (from != cores[to]) send(place_of(from), rectangles({cores[to]}).front(), {bytes, packets(bytes)});
 }
 
 std::vector<MeshTraffic::Rectangle> MeshTraffic::rectangles(const std::vector<std::int64_t>& cores) const {

@@ -144,14 +144,28 @@ Traffic StageHomes::shifted(std::size_t i) const {
   return t;
 }
 
-// Every core gets its share of the others' partial sums.
+StageHomes::SumShares StageHomes::sum_shares() const {
+  SumShares out;
+  out.parts = tile::partial_sums(s_);
+  out.sums = tile::data_tile_elements_inside(s_.space->output, tile::window_extents(s_, tile::sums_windows(s_)));
+  out.share = ceil_div(out.sums, out.parts);
+  out.receivers = ceil_div(out.sums, out.share);
+  out.element_bytes = of(base::size_of(s_.space->expression.accumulate).n);
+  return out;
+}
+
+double StageHomes::mean_reduced_bytes() const {
+  const SumShares s = sum_shares();
+  return of(s.sums * (s.parts - 1)) / of(s.parts) * s.element_bytes;
+}
+
 Traffic StageHomes::reduced() const {
-  const std::int64_t parts = tile::partial_sums(s_);
-  const tile::Operand& o = s_.space->output;
-  const std::int64_t sums = tile::data_tile_elements_inside(o, tile::window_extents(s_, tile::sums_windows(s_)));
-  const double bytes = of(ceil_div(sums, parts) * (parts - 1) * base::size_of(s_.space->expression.accumulate).n);
-  Traffic t{bytes, bytes, of(parts - 1), of(parts - 1)};
-  link_.add_ways(o, bytes, of(s_.cores()), t);
+  const SumShares s = sum_shares();
+  const double received = of(s.share * (s.parts - 1)) * s.element_bytes;
+  const bool all_receive = s.receivers == s.parts;
+  const double sent = of(s.sums - (all_receive ? s.share : 0)) * s.element_bytes;
+  Traffic t{received, std::max(sent, 0.0), of(s.parts - 1), of(all_receive ? s.parts - 1 : s.receivers)};
+  link_.add_ways(s_.space->output, mean_reduced_bytes(), of(s_.cores()), t);
   return t;
 }
 
@@ -242,9 +256,10 @@ void Phase::shift(std::size_t input) {
 }
 
 void Phase::reduce() {
-  const Traffic t = of_.reduced();
-  sum_ += t;
-  if (mesh_) mesh_->add_sums(t.received / of(tile::partial_sums(of_.stage()) - 1));
+  sum_ += of_.reduced();
+  if (!mesh_) return;
+  const StageHomes::SumShares s = of_.sum_shares();
+  mesh_->add_sums(of(s.share) * s.element_bytes, s.receivers);
 }
 
 void Phase::store() {

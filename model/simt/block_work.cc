@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/simt/detail/flows.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
 namespace {
@@ -108,6 +109,9 @@ class Worker {
     return m_.core_cache_bytes_per_cycle ? arriving_bytes(i) / *m_.core_cache_bytes_per_cycle : 0;
   }
 
+  // Whether a proxy fence lies between copies and the instruction that reads them.
+  bool fenced() const { return tile::in_core_matrices(*c_.program); }
+
   void add_copied(const InputCounts& input, std::size_t i) {
     const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, work_.step_passes, input.scratchpad.write);
@@ -115,7 +119,10 @@ class Worker {
     work_.load.issue_cycles += issue_cycles(input.requests * input.instructions_a_request);
     add_integer(work_.load, input.beside);
     add_arrivals(work_.load, i, input.lines > 0);
-    work_.load.tma_cycles += input.lines * m_.tma_line_cycles.value_or(0);
+    work_.load.copy_cycles += input.lines * m_.tma_line_cycles.value_or(0);
+    if (input.asynchronous && input.lines == 0)
+      work_.load.copy_cycles +=
+          input.scratchpad.write.accesses * (fenced() ? m_.fenced_copy_cycles : m_.async_copy_cycles);
     work_.load.core_cache_cycles += input.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
     if (!input.asynchronous) add_memory(work_.load, input.access, input.scratchpad.write.accesses);
     work_.compute.issue_cycles += issue_cycles(input.scratchpad.read.instructions / warps_);
@@ -274,7 +281,7 @@ double CoreBusy::arithmetic_cycles(const Machine& m) const {
 
 Phase::Phase(const CoreBusy& busy, const Machine& m)
     : even_{std::max(busy.issue_cycles, busy.arithmetic_cycles(m)), busy.scratchpad_cycles, busy.core_cache_cycles,
-            std::max(busy.link_cycles, busy.tma_cycles)} {
+            std::max(busy.link_cycles, busy.copy_cycles)} {
   if (m.core_cache_shared) even_[1] += std::exchange(even_[2], 0);
   for (std::size_t p = 0; p < m.pipes; ++p)
     if (m.accesses[p]) others_ = std::max(others_, busy.pipe_cycles[p]);
@@ -287,7 +294,7 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
                a.scratchpad_cycles + b.scratchpad_cycles,
                a.core_cache_cycles + b.core_cache_cycles,
                a.link_cycles + b.link_cycles,
-               a.tma_cycles + b.tma_cycles,
+               a.copy_cycles + b.copy_cycles,
                a.missed_lines + b.missed_lines};
   for (std::size_t p = 0; p < sum.pipe_cycles.size(); ++p) sum.pipe_cycles[p] = a.pipe_cycles[p] + b.pipe_cycles[p];
   return sum;
@@ -296,7 +303,7 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
 CoreBusy operator*(double times, const CoreBusy& b) {
   CoreBusy all{times * b.issue_cycles,      {},
                times * b.scratchpad_cycles, times * b.core_cache_cycles,
-               times * b.link_cycles,       times * b.tma_cycles,
+               times * b.link_cycles,       times * b.copy_cycles,
                times * b.missed_lines};
   for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
   return all;

@@ -26,7 +26,7 @@ double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double as
   return latency;
 }
 
-// With as many requests under way as the core's cache takes, each for the latency, no more arrives on the link
+// The core's cache holds so many requests in flight, each for the latency, which bounds what arrives on the link
 // (Little's law).
 CoreBusy bounded_by_misses(CoreBusy busy, const Traffic& t, const Machine& m) {
   if (const auto& misses = m.core_misses)
@@ -70,7 +70,11 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
 }  // namespace
 
 double device_cache_time_us(const DeviceTraffic& t, const Machine& m, std::size_t cache) {
-  const double ports_us = t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
+  double port_bytes = t.caches[cache].bytes();
+  if (cache == 0)
+    port_bytes += m.device_caches[0].request_bytes *
+                  (t.caches[0].read * t.requests_per_byte.read + t.caches[0].written * t.requests_per_byte.written);
+  const double ports_us = port_bytes / m.device_caches[cache].bytes_per_us;
   return cache == 0 && m.bounds.of_cache() ? std::max(ports_us, least_cache_time_us(t, m)) : ports_us;
 }
 

@@ -136,9 +136,10 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
   return estimate_group(p, group, m, known, nullptr);
 }
 
-std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
-  WarmCache warm(m);
+namespace {
+
+// The estimate of a program's kernels, which begin with what `warm` holds and leave there what they touched.
+std::optional<Estimate> estimate_kernels(const tile::RProgram& p, const Machine& m, WarmCache& warm) {
   std::vector<Estimate> kernels;
   for (const tile::Group& group : tile::groups_of(p, *m.arch)) {
     base::Diagnostics refusals;
@@ -149,8 +150,23 @@ std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
     if (!s) return std::nullopt;
     kernels.push_back(*s);
   }
-  Estimate out = sum_of(kernels);
-  out.dirty_bytes = warm.dirty_bytes();
+  return sum_of(kernels);
+}
+
+}  // namespace
+
+std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
+  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
+  WarmCache warm(m);
+  std::optional<Estimate> out = estimate_kernels(p, m, warm);
+  if (out) out->dirty_bytes = warm.dirty_bytes();
+  return out;
+}
+
+std::vector<std::optional<Estimate>> estimate_sequence(std::span<const tile::RProgram> programs, const Machine& m) {
+  WarmCache warm(m);
+  std::vector<std::optional<Estimate>> out;
+  for (const tile::RProgram& p : programs) out.push_back(estimate_kernels(p, m, warm));
   return out;
 }
 

@@ -11,6 +11,8 @@
 // the next, or one stage of a block and the next.
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "model/common/estimate.h"
 #include "model/simt/cached_costs.h"
@@ -48,5 +50,9 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
 // left in the device's caches (detail/warm_cache.h). nullopt also where stages that are to be one kernel cannot be
 // (tile::layout_of).
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
+
+// The estimates of programs that run one after another: kernels also find what kernels of earlier programs have left.
+// Tensors of one name are one array.
+std::vector<std::optional<Estimate>> estimate_sequence(std::span<const tile::RProgram> programs, const Machine& m);
 
 }  // namespace tilescope::model

@@ -34,7 +34,10 @@ std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
   };
   for (std::size_t i = 0; i < m.device_caches.size(); ++i) {
     const DeviceCache& cache = m.device_caches[i];
-    c.cache_us[i] = (partial * (1 - kept) + written) / cache.bytes_per_us;
+    // Neighbouring threads read and write neighbouring elements: whole lines.
+    const double of_requests =
+        i == 0 && cache.request_bytes > 0 ? cache.request_bytes / static_cast<double>(m.device_line_bytes) : 0;
+    c.cache_us[i] = (partial * (1 - kept) + written) * (1 + of_requests) / cache.bytes_per_us;
     come_from(cache.latency_cycles);
     kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
   }
@@ -47,7 +50,6 @@ std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
   c.dram_us = std::max(c.dram_us, least_command_time_us(t, m));
   if (m.bounds.translations_per_us) c.dram_us = std::max(c.dram_us, least_translation_time_us(t, m));
   if (m.bounds.of_cache()) {
-    // Neighbouring threads read and write neighbouring elements.
     t.caches[0] = t.cores = {partial, written};
     t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
     t.misses_per_byte = 1 / m.bounds.line_bytes;
@@ -189,7 +191,7 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
   first_.busy_us[r.arithmetic] = alone.arithmetic_cycles(m) * us_per_cycle;
   first_.busy_us[r.scratchpad] = alone.scratchpad_cycles * us_per_cycle;
   first_.busy_us[r.core_cache] =
-      std::max({alone.core_cache_cycles, alone.link_cycles, alone.tma_cycles}) * us_per_cycle;
+      std::max({alone.core_cache_cycles, alone.link_cycles, alone.copy_cycles}) * us_per_cycle;
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     first_.busy_us[r.device_caches[c]] =
         sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); });

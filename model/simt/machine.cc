@@ -48,6 +48,9 @@ void read_pipes(const arch::ArchSpec& a, Machine& m) {
   for (std::size_t p = 0; p < pipes.size(); ++p)
     m.accesses[p] = m.memory.cycles_per_lane[p] > 0 || m.scratchpad.cycles_per_lane[p] > 0;
   m.access_lanes = static_cast<double>(arch::access_lanes_of(a, arch::kMemoryAccesses));
+  m.async_copy_cycles = cycles_or_zero(a.core.async_copy_interval);
+  m.fenced_copy_cycles =
+      a.core.fenced_copy_interval ? cycles_or_zero(a.core.fenced_copy_interval) : m.async_copy_cycles;
   for (const arch::ComputeSpec& c : a.compute) {
     const double per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
     m.arithmetic.push_back({per_cycle, static_cast<double>(c.latency.n), use_of(pipes, c.name, per_cycle)});
@@ -92,11 +95,17 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
   if (a.link) m.link_bytes_per_cycle = static_cast<double>(a.link->width.n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches) {
-    m.device_caches.push_back(
-        {.bytes_per_us = arch::bandwidth_of(a, *cache).v * 1e-6 * arch::ratio_of(a, cache->name + ".read"),
-         .capacity_bytes = static_cast<double>(cache->capacity.n),
-         .latency_cycles = cycles_or_zero(cache->latency),
-         .sector_bytes = cache->sector.n});
+    const std::string ratio = cache->name + ".read";
+    DeviceCache c{.bytes_per_us = arch::bandwidth_of(a, *cache).v * 1e-6 * arch::ratio_of(a, ratio),
+                  .capacity_bytes = static_cast<double>(cache->capacity.n),
+                  .latency_cycles = cycles_or_zero(cache->latency),
+                  .sector_bytes = cache->sector.n};
+    if (m.device_caches.empty()) {
+      c.request_bytes = static_cast<double>(cache->request.n);
+      // A measured rate is that of whole lines, and their requests are part of it.
+      if (a.calibration.contains(ratio)) c.bytes_per_us *= 1 + c.request_bytes / static_cast<double>(cache->line.n);
+    }
+    m.device_caches.push_back(c);
   }
   if (!hierarchy.device_caches.empty())
     m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
@@ -155,7 +164,7 @@ void read_granules(const arch::ArchSpec& a, Geometry& g) {
     g.has_device_caches = true;
     g.device_line_bytes = first.line.n;
     g.partial_write = first.partial_write;
-    g.bounds_requests = memory_bounds_of(a).of_cache();
+    g.bounds_requests = first.request.n > 0 || memory_bounds_of(a).of_cache();
   }
   if (const arch::CacheLevel* l1 = hierarchy.core_cache; l1 != nullptr) {
     g.has_core_cache = true;

@@ -33,6 +33,7 @@ struct PipeUse {
 // One cache of device scope.
 struct DeviceCache {
   double bytes_per_us = 0, capacity_bytes = 0, latency_cycles = 0;
+  double request_bytes = 0;  // the ports' time for a request besides its data; only of the cache that cores reach first
   std::int64_t sector_bytes = 0;
 
   bool operator==(const DeviceCache&) const = default;
@@ -111,7 +112,7 @@ struct Geometry {
   std::int64_t dram_granule_bytes = 0;  // the smallest transfer to or from DRAM: a sector or a burst
   bool has_device_caches = false;
   std::int64_t device_line_bytes = 0;  // of the first device cache
-  bool bounds_requests = false;        // whether the number of requests for a line matters (MemoryBounds)
+  bool bounds_requests = false;        // whether the number of requests matters to the first device cache
   // How the first device cache handles a store of part of a sector that it lacks; and the burst that DRAM reads where
   // it does not receive whole write granules. Such stores cost nothing where the chip's file does not state them.
   std::optional<arch::PartialWrite> partial_write;
@@ -151,10 +152,12 @@ struct CoreRates {
 
   std::optional<double> core_cache_bytes_per_cycle;  // absent without such a cache
   std::optional<double> core_cache_tags;             // tags looked up in a cycle
-  std::optional<double> core_misses;  // requests for lines that may be under way; absent where there are always enough
-  double core_cache_ratio = 1;        // of passes through its banks; core_cache_bytes_per_cycle includes it
+  std::optional<double> core_misses;           // requests for lines in flight at most; absent where that never binds
+  double core_cache_ratio = 1;                 // of passes through its banks; core_cache_bytes_per_cycle includes it
   std::optional<double> link_bytes_per_cycle;  // of the core's own link to the device
   std::optional<double> tma_line_cycles;       // of the core's TMA engine, for each line that it requests
+  // Between two asynchronous copy instructions of warps; `fenced`: where a proxy fence follows. 0: as other accesses.
+  double async_copy_cycles = 0, fenced_copy_cycles = 0;
 
   PipeUse special;                     // exp, sqrt, divisions; as other arithmetic where the chip has no unit for them
   std::vector<Arithmetic> arithmetic;  // one for each entry of `compute`, in order

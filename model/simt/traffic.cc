@@ -208,7 +208,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     const auto add = [&](Moved& level, double bytes) { (output ? level.written : level.read) += bytes; };
     o.dram_bytes = behind(m.device_caches.size());
     add(t.cores, o.cache_bytes);
-    if (m.bounds.of_cache()) {
+    if (m.bounds_requests) {
       add(requests, o.cache_bytes / o.request_bytes);
       if (!output) misses += o.dram_bytes / o.request_bytes;
     }

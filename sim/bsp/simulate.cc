@@ -408,20 +408,6 @@ class StageRun {
   bool counted_ = false;  // an exchange
 };
 
-void add_to(SimReport& all, KernelReport k) {
-  all.cycles += k.cycles;
-  all.launch += k.launch;
-  all.time = all.time + k.time;
-  if (all.kernels.empty()) {
-    all.stalls = k.stalls;
-    all.levels = k.levels;
-  } else {
-    for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].cycles += k.stalls[s].cycles;
-    for (std::size_t l = 0; l < k.levels.size(); ++l) add(all.levels[l].amounts, k.levels[l].amounts);
-  }
-  all.kernels.push_back(std::move(k));
-}
-
 }  // namespace
 
 SimReport simulate(const Program& p, const arch::ArchSpec& chip, const SimOptions& options, Counts* counts,
@@ -432,7 +418,7 @@ SimReport simulate(const Program& p, const arch::ArchSpec& chip, const SimOption
   }
   SimReport all;
   for (const Stage& s : p.stages)
-    add_to(all, StageRun(p, s, chip, options, counts, counted_beyond).run(Cycle(all.cycles)));
+    sim::add(all, StageRun(p, s, chip, options, counts, counted_beyond).run(Cycle(all.cycles)));
   return all;
 }
 

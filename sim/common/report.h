@@ -99,4 +99,7 @@ struct SimReport {
   std::int64_t running() const { return cycles - launch; }
 };
 
+// Adds a kernel that runs after those of the report.
+void add(SimReport& all, KernelReport kernel);
+
 }  // namespace tilescope::sim

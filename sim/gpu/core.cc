@@ -27,7 +27,7 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& stati
   code_ = &code;
   statistics_ = &statistics;
   warps_per_block_ = occupancy.warps;
-  launched_ = stored_ = ran_until_ = tma_free_ = 0_cycles;
+  launched_ = stored_ = ran_until_ = tma_free_ = copies_free_ = 0_cycles;
   missed_by_.assign(sampled_ ? code.copies() : 0, {});
   if (sampled_) shadows_.emplace(code);
   ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0_cycles);

@@ -154,7 +154,12 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 // the time of a whole warp's lanes and of one pass.
 Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
-  const Cycle lanes = memory_lanes_.book(t, warp) - cycles_of(machine_.memory_lanes, warp);
+  Cycle lanes = memory_lanes_.book(t, warp) - cycles_of(machine_.memory_lanes, warp);
+  if (asynchronous) {
+    lanes = std::max(lanes, copies_free_);
+    copies_free_ = std::max(t, copies_free_) +
+                   (code_->fences_copies() ? machine_.fenced_copy_interval : machine_.async_copy_interval);
+  }
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
   const std::int64_t tags = tag_passes(line, p.touches, c.tags);

@@ -135,6 +135,9 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
 void read_pipes(const ArchSpec& chip, Machine& m) {
   const std::vector<arch::PipeSpec>& pipes = m.pipes = arch::pipes_of(chip);
   m.memory_lanes = {arch::access_lanes_of(chip, arch::kMemoryAccesses), 1};
+  m.async_copy_interval = Cycle(chip.core.async_copy_interval.value_or(base::Cycles{0}).n);
+  m.fenced_copy_interval =
+      Cycle(chip.core.fenced_copy_interval.value_or(base::Cycles{m.async_copy_interval.count()}).n);
   m.scratchpad_lanes = {arch::access_lanes_of(chip, arch::kScratchpadAccesses), 1};
   for (const arch::PipeShare& of_memory : arch::shares_of(pipes, arch::kMemoryAccesses))
     for (const arch::PipeShare& of_scratchpad : arch::shares_of(pipes, arch::kScratchpadAccesses))

@@ -17,6 +17,10 @@ WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>&
   const AccessShapes shapes = access_shapes(machine);
   for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
   WarpCodeBuilder(*this, kernel, bases, chip, machine).build();
+  const auto has = [&](WarpOp::Kind kind) {
+    return std::any_of(ops_.begin(), ops_.end(), [&](const WarpOp& op) { return op.kind == kind; });
+  };
+  fences_copies_ = has(WarpOp::Kind::kAsync) && has(WarpOp::Kind::kWgmma);
 }
 
 bool WarpCode::holds(int guards, const Uniforms& u) const {

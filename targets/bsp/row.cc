@@ -80,6 +80,8 @@ sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const s
 
 std::vector<std::string> ratios(const arch::ArchSpec& /*a*/) { return {"link.copy"}; }
 
+constexpr const char* kNoSequence = "its cores have no cache in which a program could leave tensors for the next";
+
 }  // namespace
 
 const Target kRow = {.construct = &construct,
@@ -96,6 +98,8 @@ const Target kRow = {.construct = &construct,
                      .placement = "",
                      .core_bytes = &core_bytes,
                      .estimate = &estimator,
+                     .estimate_sequence = kNoSequence,
+                     .join = kNoSequence,
                      .ratios = &ratios,
                      .simulate = &simulate,
                      .count = "its cores run no kernels",

@@ -9,6 +9,7 @@
 #include "backends/cuda/emit.h"
 #include "construct/fuse.h"
 #include "construct/search_inputs.h"
+#include "lower/join.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/simt/estimate.h"
@@ -69,11 +70,22 @@ Estimator estimator(const arch::ArchSpec& a) {
   };
 }
 
+std::vector<std::optional<model::Estimate>> estimate_sequence(std::span<const tile::RProgram> programs,
+                                                              const arch::ArchSpec& a) {
+  return model::estimate_sequence(programs, model::make_machine(a));
+}
+
 std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                const tile::ProgramPlaces& at) {
   auto module = lower::lower(p, a, diags, at);
   if (!module) return std::nullopt;
   return Lowered{std::move(*module)};
+}
+
+Lowered join(std::span<const Lowered> programs) {
+  std::vector<lower::Module> modules;
+  for (const Lowered& p : programs) modules.push_back(p.module());
+  return Lowered{lower::joined(modules)};
 }
 
 std::string print(const Lowered& program) { return lower::print(program.module()); }
@@ -119,6 +131,8 @@ const Target kRow = {.construct = &construct,
                      .placement = "its inputs lie in memory that all cores share",
                      .core_bytes = &core_bytes,
                      .estimate = &estimator,
+                     .estimate_sequence = &estimate_sequence,
+                     .join = &join,
                      .ratios = &model::ratios_read,
                      .simulate = &simulate,
                      .count = &count,

@@ -162,9 +162,9 @@ TEST_F(Arch, CheckAdvises) {
   EXPECT_THAT(r.err, HasSubstr("memory.dram.banks: absent: every access finds its row open"));
   EXPECT_THAT(r.err, HasSubstr("memory.dram.timing: absent: "));
   // 500 cycles of 1.5 GHz at 640 GB/s are 1,667 lines of 128 B, by 32 slices and 64 cores.
-  EXPECT_THAT(r.err, HasSubstr("memory.l2.mshrs: absent: any number of lines is under way at a time. The DRAM's whole "
+  EXPECT_THAT(r.err, HasSubstr("memory.l2.mshrs: absent: no bound on the lines in flight. The DRAM's full "
                                "bandwidth needs 53 for each slice"));
-  EXPECT_THAT(r.err, HasSubstr("memory.l1.mshrs: absent: any number of lines is under way at a time. The DRAM's whole "
+  EXPECT_THAT(r.err, HasSubstr("memory.l1.mshrs: absent: no bound on the lines in flight. The DRAM's full "
                                "bandwidth needs 27 for each core"));
   EXPECT_THAT(json({"arch", "check", "open.yaml"}).at("files").at(0).at("advice"), testing::SizeIs(4));
 

@@ -83,7 +83,8 @@ TEST_F(Kernels, OfAProgramTakeAsManyCycles) {
   const Json counts = json(on("predict", file)).at("kernels").at(0);
   // And of every lane as many additions as sums are halved among those that share one.
   const Json program = json(with({"compile", "--arch", "a100"}, op)).at("operators").at(0).at("programs").at(0);
-  const int sharers = program.at("program").at("nodes").at(0).at("mapping").at("k").at("threads");
+  const Json mapping = program.at("program").at("nodes").at(0).at("mapping");
+  const int sharers = mapping.contains("k") ? mapping.at("k").at("threads").get<int>() : 1;
   EXPECT_EQ(counts.at("operations"), 2 * 128 * 64 * 64 + std::countr_zero(unsigned(sharers)) * sharers * 128 * 64);
 }
 

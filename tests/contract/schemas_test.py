@@ -25,18 +25,19 @@ ROOT = Path(__file__).resolve().parents[2]
 # Mistakes that only the loader can see: figures that do not agree, names that are nowhere, keys that JSON drops.
 WELL_FORMED_CHIPS = set("""
     bounds_of_caches bsp_keys_of_warps bsp_tiles bsp_wide_load bsp_without_exchange bsp_without_link
-    cache_before_partitions cache_lines cache_sectors cache_sets cache_slices cluster_of_too_many controller_watermarks
-    controller_without cluster_scratchpad cluster_without_width cycle_a cycle_b cycle_of_one dram_at_no_port
-    dram_between_cores dram_of_an_exchange dram_ports duplicate_key duplicate_key_of_a_variant exchange_of_clusters
-    exchange_of_rectangles extends_nothing extends_twice fragment_loads fragment_maps fragments granules
-    key_of_another_kind keys_of_an_exchange keys_of_bsp keys_of_pseudo_channels_on_bsp level_called_latency level_order
-    levels_of_one_role levels_without_role made_by_the_file many_caches mapping mapping_below_capacity
-    mapping_cuts_lines mapping_folds_itself mapping_folds_nothing mapping_folds_twice mapping_gap memory_side_in_core
-    memory_with_core minimal minimal_bsp minimal_memory neighbour_without_base no_latency outer_caches overflow
-    partial_write_alone partial_writes_of_two_caches peak_contradicts ports_of_scratchpads pseudo_channels
-    refresh_of_one_bank refresh_per_bank reserved rows_and_banks sector_beyond_line shares_elsewhere shares_itself
-    shares_unknown threads timing timing_groups timing_refresh timing_rows timing_windows timing_without_rows too_wide
-    two_drams wide_access wide_burst wider_warp write_granule_alone
+    cache_before_partitions cache_lines cache_sectors cache_sets cache_slices cluster_of_too_many
+    controller_watermarks controller_without copies_of_none cluster_scratchpad cluster_without_width cycle_a cycle_b
+    cycle_of_one dram_at_no_port dram_between_cores dram_of_an_exchange dram_ports duplicate_key
+    duplicate_key_of_a_variant exchange_of_clusters exchange_of_rectangles extends_nothing extends_twice
+    fragment_loads fragment_maps fragments granules key_of_another_kind keys_of_an_exchange keys_of_bsp
+    keys_of_pseudo_channels_on_bsp level_called_latency level_order levels_of_one_role levels_without_role
+    made_by_the_file many_caches mapping mapping_below_capacity mapping_cuts_lines mapping_folds_itself
+    mapping_folds_nothing mapping_folds_twice mapping_gap memory_side_in_core memory_with_core minimal minimal_bsp
+    minimal_memory neighbour_without_base no_latency outer_caches overflow partial_write_alone
+    partial_writes_of_two_caches peak_contradicts ports_of_scratchpads pseudo_channels refresh_of_one_bank
+    refresh_per_bank reserved rows_and_banks sector_beyond_line shares_elsewhere shares_itself shares_unknown
+    threads timing timing_groups timing_refresh timing_rows timing_windows timing_without_rows too_wide two_drams
+    wide_access wide_burst wider_warp write_granule_alone
     """.split())
 # Expressions, values of variables, and what they come to.
 WELL_FORMED_SUITES = {"expressions", "given", "given_to_none"}

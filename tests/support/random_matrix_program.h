@@ -8,6 +8,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "expr/reference.h"
 #include "tests/support/random_program.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
@@ -45,7 +46,7 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, s
   if (!converted || any_of_range(0, 2) > 0) return e;
   std::vector<base::Dtype> held;
   for (const base::DtypeName& d : base::kDtypes)
-    if (base::holds(dtype, d.dtype)) held.push_back(d.dtype);
+    if (expr::holds(dtype, d.dtype)) held.push_back(d.dtype);
   std::vector<expr::GivenDtype> given;
   for (const expr::Tensor& t : e.tensors)
     if (t.producer == expr::kInput && any_of_range(0, 1) == 0) given.push_back({t.name, any_element(held), {}});

@@ -63,6 +63,8 @@ bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
   return true;
 }
 
+bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgmma>(p.micro_kernel); }
+
 std::string core_matrices_refusal(const StageProgram& p) {
   if (!reads_core_matrices(*p.space, *p.matrix()))
     return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";

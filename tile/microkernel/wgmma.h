@@ -45,6 +45,9 @@ inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space)
   return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
 }
 
+// Whether the program's instruction reads its operands from the scratchpad, where they lie in core matrices.
+bool in_core_matrices(const StageProgram& p);
+
 // Why the program's cached tiles are not core matrices that its instruction reads; empty where they are.
 std::string core_matrices_refusal(const StageProgram& p);
 

@@ -12,8 +12,6 @@ namespace tilescope::tile {
 namespace {
 
 // Boxes are laid out as core matrices are, and nothing else reads them.
-bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgmma>(p.micro_kernel); }
-
 // Whether an instruction's operand is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   const MatrixUnit& u = *p.matrix();

@@ -27,7 +27,7 @@ inline int whole_input(std::uint64_t seed, std::int64_t index) {
 // The input value of a whole number: itself for integers, a quarter of it for floats, so that sums and products of many
 // inputs are exact.
 inline double input_of(base::Dtype dtype, int whole) {
-  if (!base::range_of(dtype).negative) return std::abs(whole);
+  if (base::is_unsigned(dtype)) return std::abs(whole);
   return base::is_integer(dtype) ? whole : 0.25 * whole;
 }
 

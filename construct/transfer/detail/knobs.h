@@ -22,6 +22,15 @@ void copy_by_threads(tile::StageProgram& p);
 // The program with its tiles loaded by the chip's TMA engine; nothing where the engine cannot, or the chip has none.
 std::optional<tile::StageProgram> copied_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
+// How a tile's operands come when it is evaluated for the first time: by the engine where an instruction reads them
+// from the scratchpad, as copies by threads are slow before its proxy fence (core.fenced_copy_interval), else by
+// threads.
+void choose_first_transfer(tile::StageProgram& p, const arch::ArchSpec& chip);
+
+// The program in steps as long as the engine's longest rows, each of which is a request however short it is; nothing
+// where no engine brings its tiles, or its steps are as long.
+std::optional<tile::StageProgram> with_long_rows(const tile::StageProgram& p, const LayoutRules& rules);
+
 // Adds the program with its results stored the other way, directly or through the scratchpad, where construction may
 // choose; laid out.
 void other_stores(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);

@@ -23,22 +23,22 @@ void MmaLowering::add_registers() {
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))
       fragments *= s_.p.mapping[a].thread_extent() / tile_.extent_of_fragment(a);
     const tile::Operand& o = s_.space().inputs[i];
-    registered_.push_back(fragments * elements_of(i));
-    loaded_.push_back(s_.block.registers(o.name + "_part", s_.tensor_of(o).dtype, registered_[i]));
+    elements_.push_back(fragments * elements_of(i));
+    loaded_.push_back(s_.block.registers(o.name + "_part", s_.tensor_of(o).dtype, elements_[i]));
     registers_.push_back(tile::is_converted(s_.p, i)
-                             ? s_.block.registers(o.name + "_converted", s_.expression().dtype, registered_[i])
+                             ? s_.block.registers(o.name + "_converted", s_.expression().dtype, elements_[i])
                              : loaded_[i]);
   }
 }
 
 Statement MmaLowering::convert_fragments(std::size_t i) {
-  const int index = tile_.loop(s_.space().inputs[i].name + "_element", registered_[i]);
+  const int index = tile_.loop(s_.space().inputs[i].name + "_element", elements_[i]);
   const Affine element = s_.maker().value(index);
   const Compute convert{{registers_[i], element},
                         expr::Reducer::kNone,
                         {{.kind = expr::NodeKind::kRead, .index = 0}},
                         {{loaded_[i], element}}};
-  return nest({{index, registered_[i], 1, 1}}, {{convert, {}}}, true).front();
+  return nest({{index, elements_[i], 1, 1}}, {{convert, {}}}, true).front();
 }
 
 std::vector<AxisLoop> MmaLowering::element_loops(std::size_t i, std::size_t first, Affine& to, MatrixPlace& place) {

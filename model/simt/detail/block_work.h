@@ -25,7 +25,7 @@ struct CoreBusy {
   double scratchpad_cycles = 0;  // its port, and the lanes of what waits there
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
   double link_cycles = 0;        // what arrives
-  double tma_cycles = 0;         // the engine that requests it
+  double copy_cycles = 0;        // what requests it: the TMA engine, lanes of asynchronous copies
   double missed_lines = 0;       // no cycles: requests for lines of the core's cache
 
   // Lanes of an instruction hold its pipes.

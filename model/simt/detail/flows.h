@@ -17,8 +17,9 @@ namespace tilescope::model {
 void add_flows(Counts& c, const KernelStage& kernel, const Geometry& g, std::span<const ResultAccess> asked,
                AccessTable* known, base::FixedVector<Flow, tile::kMaxOperands>& flows);
 
-// Mean bytes of one request for an operand: cores ask for each line on its own, for those of its sectors that an access
-// of a warp touches. `asked`: of what no copy brings, the accesses of one warp; else null. `known` may be null.
+// Mean bytes of one request for an operand: a core requests each line separately, with the sectors that one access of a
+// warp touches. `asked` holds the accesses of one warp to an operand that no copy brings, and is null for other ones;
+// `known` may be null.
 double request_bytes_of(const tile::StageProgram& p, const Geometry& g, std::size_t operand, const ResultAccess* asked,
                         AccessTable* known);
 

@@ -12,8 +12,8 @@ namespace tilescope::model {
 
 MemoryBounds memory_bounds_of(const arch::ArchSpec& a);
 
-// Requests of one core for lines that may be under way at a time. Nullopt where the chip has no bound, or where so
-// many, each for a sector, bring what the DRAM, and the first cache and the core's port, have for the core.
+// The number of requests for lines that one core may have in flight. Nullopt where the chip has no bound, or where that
+// many, each for one sector, use the core's full share of the DRAM and of the first cache.
 std::optional<double> core_misses_of(const arch::ArchSpec& a);
 
 // Of the cache that cores reach first. Cores that have blocks have equal shares, and so have slices; a slice that has

@@ -291,6 +291,7 @@ class Core {
   std::vector<PipeParts> pipes_free_;     // likewise
   std::vector<PipeParts> beside_free_;    // of what computes nothing, alone
   ReservationTable scratchpad_, cache_port_, memory_lanes_, own_scratchpad_lanes_;
+  Cycle copies_free_{};  // when the next asynchronous copy may begin
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;
   Chains<Waiter> others_;  // of misses

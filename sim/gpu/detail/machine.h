@@ -46,8 +46,11 @@ struct Machine {
   std::vector<arch::PipeSpec> pipes;  // of a core
   Rate memory_lanes;                  // of one core, whose accesses to memory it takes
   Rate scratchpad_lanes;              // and to the scratchpad,
-  bool lanes_shared = false;          // which are the same lanes
-  Rate scratchpad;                    // bank passes
+  // Between two asynchronous copies of warps on a core; `fenced`: in kernels of products that read them from the
+  // scratchpad.
+  Cycle async_copy_interval{}, fenced_copy_interval{};
+  bool lanes_shared = false;  // which are the same lanes
+  Rate scratchpad;            // bank passes
   Banks banks;
   Cycle scratchpad_latency{};
   std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any

@@ -36,6 +36,7 @@ class Sampler {
   Cycle skipped() const { return skipped_; }
   std::int64_t skipped_blocks() const { return skipped_blocks_; }
   std::int64_t skipped_warp_steps() const { return skipped_warp_steps_; }
+  bool skipped_any() const { return skipped_blocks_ > 0 || skipped_warp_steps_ > 0; }
 
   // Whether a sampling unit of steps is full; asked in every turn. `warps` are resident.
   bool steps_due(std::int64_t warps);

@@ -109,6 +109,8 @@ class WarpCode {
   bool holds(int guards, const Uniforms& u) const;
 
   int load_groups() const { return load_groups_; }
+  // Whether products read what asynchronous copies bring from the scratchpad, after a proxy fence.
+  bool fences_copies() const { return fences_copies_; }
 
   // The loop over a block's steps: the longest of those in which warps meet memory or each other, of all roles where
   // there are some; -1 where there is none.
@@ -154,6 +156,7 @@ class WarpCode {
   std::vector<TmaBoxLines> boxes_;
   int own_slots_ = 0;
   int load_groups_ = 0;
+  bool fences_copies_ = false;
   int step_loop_ = -1;
 };
 

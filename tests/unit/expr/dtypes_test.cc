@@ -114,7 +114,7 @@ TEST(Dtypes, OneHoldsAnotherWhereConversionChangesNothing) {
       if (base::is_integer(wide.dtype) && !base::is_integer(narrow)) continue;  // no integer is asked to hold floats
       const bool kept =
           std::all_of(values.begin(), values.end(), [&](double v) { return round_to(wide.dtype, v) == v; });
-      EXPECT_EQ(base::holds(wide.dtype, narrow), kept) << wide.name << " of " << name_of(narrow);
+      EXPECT_EQ(holds(wide.dtype, narrow), kept) << wide.name << " of " << name_of(narrow);
     }
   }
 }

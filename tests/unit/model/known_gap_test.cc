@@ -28,8 +28,9 @@ TEST(KnownGap, MoreResidentBlocksEvictEachOthersLines) {
   p.operands[0] = p.operands[1] = {};
   const arch::ArchSpec more_blocks = tests::chip("v100", {{"core.max_blocks", "64"}});
   const double before = estimate_stage(p, tests::machine("v100"))->total_us;
-  // It was 1.5 while the busiest of a core's resources alone was queued for, 1.8 while every read had an address.
-  expect_between(1.4, estimate_stage(p, make_machine(more_blocks))->total_us / before, 2.5);
+  // It was 1.5 while the busiest of a core's resources alone was queued for, 1.8 while every read had an address, 2.4
+  // while a request took a slice's port for its data alone.
+  expect_between(1.4, estimate_stage(p, make_machine(more_blocks))->total_us / before, 3);
 }
 
 // The model's bytes between the cores and the device cache over those of the sectors that are touched.

@@ -50,7 +50,19 @@ Traffic traffic() {
 TEST(MemoryBounds, AreNoneWhereTheFileHasNone) {
   const V100 chip;
   EXPECT_FALSE(chip.m.bounds.of_cache());
-  EXPECT_DOUBLE_EQ(chip.l2_us(traffic()), 192e6 / chip.m.device_caches[0].bytes_per_us);
+  EXPECT_NEAR(chip.l2_us(traffic()), 192e6 / (64 * 32 * 1380 * 0.867), 1e-9) << "whole lines at the measured rate";
+}
+
+// A port takes a request's own time beside that of its data, whatever the size: 19 of 32 B a cycle.
+TEST(MemoryBounds, RequestsForPartsOfLinesTakeTheirOwnTimeEach) {
+  const V100 chip;
+  Traffic sectors = traffic();
+  sectors.requests_per_byte = {1.0 / 32, 1.0 / 32};
+  EXPECT_NEAR(chip.l2_us(sectors) / chip.l2_us(traffic()), (4 * (32.0 + 19)) / (128 + 19), 1e-9);
+  const arch::ArchSpec unmeasured = tests::chip("a100");
+  ASSERT_FALSE(unmeasured.calibration.contains("l2.read"));
+  EXPECT_NEAR(device_cache_time_us(sectors, make_machine(unmeasured), 0), 192e6 / 32 * (32 + 43) / (80 * 64 * 1410),
+              1e-9);
 }
 
 // 250,000 lines from the DRAM, each under way for 425 - 193 cycles or what the file says, by 64 slices at a time.
@@ -153,7 +165,7 @@ RC_GTEST_PROP(MemoryBounds, BlocksOfTheFirstClusterBoundAKernelOfOneWave, ()) {
   for (std::int64_t b = 0; b < blocks; ++b) first += b % 80 < cores ? 1 : 0;
   const double bytes = 4096 * static_cast<double>(first) * 1.25;  // a beat of 32 B asks for each line that is read
   const Traffic all = traffic_of(copy, chip.m, 4), half = traffic_of(copy, chip.m, 1);
-  const double ports_us = all.caches[0].bytes() / chip.m.device_caches[0].bytes_per_us;
+  const double ports_us = all.caches[0].bytes() / (64 * 32 * 1380 * 0.867);  // whole lines
   RC_ASSERT(std::abs(chip.l2_us(all) - std::max(ports_us, bytes / 32 / 1380)) < 1e-9);
   if (blocks > 80) {
     const auto clusters = static_cast<double>((80 + cores - 1) / cores);

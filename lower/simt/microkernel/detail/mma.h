@@ -26,9 +26,9 @@ class MmaLowering final : public MatrixLowering {
   // Elements of an operand's fragments, loaded in another dtype, in the instruction's.
   Statement convert_fragments(std::size_t operand);
 
-  std::vector<int> registers_;            // by input: of its fragments
-  std::vector<int> loaded_;               // by input: the same before they are converted; else the same buffer
-  std::vector<std::int64_t> registered_;  // by input: elements of both
+  std::vector<int> registers_;          // by input: of its fragments
+  std::vector<int> loaded_;             // by input: the same before they are converted; else the same buffer
+  std::vector<std::int64_t> elements_;  // by input: elements of both
 };
 
 }  // namespace tilescope::lower
