@@ -8,11 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "api/common/parallel.h"
-#include "api/construct.h"
+#include "api/constructed.h"
 #include "api/detail/welder.h"
 #include "api/from_model.h"
 #include "api/instructions.h"
 #include "api/operator_kind.h"
+#include "api/sequence.h"
 #include "api/workload.h"
 #include "base/option.h"
 #include "expr/infer.h"
@@ -95,6 +96,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
             tile::to_document(p, a),
             {},
             {},
+            {},
+            {},
             {}};
   }
   const tile::StageProgram& first = p.simt().front();
@@ -111,6 +114,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           tile::to_document(p, a),
           {},
           {},
+          {},
+          {},
           {}};
 }
 
@@ -120,39 +125,59 @@ SearchStats stats_of(const construct::SearchStatistics& e) {
   return s;
 }
 
-CompiledOperator compile_one(const NamedExpression& op, const ConstructOptions& options, const arch::ArchSpec& a,
-                             std::optional<tile::RProgram>& first) {
+ConstructedOperator constructed(NamedExpression op, const ConstructOptions& options, const arch::ArchSpec& a) {
+  ConstructedOperator out;
   // A published policy ranks configurations; stages that are fused have no programs yet.
-  std::optional<Configurations> configurations;
   if (options.search.search == Search::kWelderOpen)
-    configurations = welder_configurations(op.expression, a, options.keep);
-  Ranked found;
-  if (!configurations || op.expression.stages.size() == 1) found = construct(op.expression, a, options);
-  CompiledOperator out;
-  out.id = op.id;
-  out.kind = op.kind;
-  out.dtypes = expr::dtypes_text(op.expression);
-  out.count = op.count;
-  out.operations = operations_of(op.expression);
-  out.construct_ms = found.construct_ms;
-  out.rounds = std::move(found.rounds);
-  if (found.statistics) out.stats = stats_of(*found.statistics);
-  out.error = configurations ? configurations->error : std::move(found.error);
-  out.configurations = std::move(configurations);
-  for (const RankedProgram& p : found.programs) {
-    CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a));
-    if (options.search.pareto) compiled.core_bytes = core_bytes(p.program, a);
-  }
-  if (!found.programs.empty()) first = std::move(found.programs.front().program);
+    out.configurations = welder_configurations(op.expression, a, options.keep);
+  if (!out.configurations || op.expression.stages.size() == 1) out.found = construct(op.expression, a, options);
+  out.op = std::move(op);
   return out;
+}
+
+CompiledOperator row_of(const ConstructedOperator& of, const SearchOptions& search, const arch::ArchSpec& a) {
+  CompiledOperator out;
+  out.id = of.op.id;
+  out.kind = of.op.kind;
+  out.dtypes = expr::dtypes_text(of.op.expression);
+  out.count = of.op.count;
+  out.operations = operations_of(of.op.expression);
+  out.construct_ms = of.found.construct_ms;
+  out.rounds = of.found.rounds;
+  if (of.found.statistics) out.stats = stats_of(*of.found.statistics);
+  out.error = of.configurations ? of.configurations->error : of.found.error;
+  out.configurations = of.configurations;
+  for (const RankedProgram& p : of.found.programs) {
+    CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a));
+    compiled.simulated_us = p.simulated_us;
+    if (search.pareto) compiled.core_bytes = core_bytes(p.program, a);
+  }
+  return out;
+}
+
+// Puts the first programs' times in the sequence into their rows, beside those of the programs alone.
+void set_in_sequence(const Sequence& sequence, const std::vector<ConstructedOperator>& constructed,
+                     const arch::ArchSpec& a, std::vector<CompiledOperator>& rows) {
+  std::vector<const tile::RProgram*> programs;
+  for (const ConstructedOperator& c : constructed)
+    programs.push_back(c.found.programs.empty() ? nullptr : &c.found.programs.front().program);
+  const auto estimates = sequence.estimates(programs, a);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].inputs = sequence.inputs(i);
+    if (!estimates[i]) continue;
+    CompiledProgram& first = rows[i].programs.front();
+    first.cold_us = first.prediction.predicted_us;
+    first.prediction = prediction_of(*estimates[i], a, *programs[i]);
+  }
 }
 
 }  // namespace
 
+double us_of(const CompiledProgram& p) { return p.simulated_us.value_or(p.prediction.predicted_us); }
+
 const CompiledProgram& best_of(const CompiledOperator& op) {
-  return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
-    return a.prediction.predicted_us < b.prediction.predicted_us;
-  });
+  return *std::min_element(op.programs.begin(), op.programs.end(),
+                           [](const auto& a, const auto& b) { return us_of(a) < us_of(b); });
 }
 
 std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& operators) {
@@ -172,38 +197,59 @@ std::optional<SearchStats> total_stats(const std::vector<CompiledOperator>& oper
 TimedOperator timed(const CompiledOperator& op) {
   TimedOperator out{op.count, {}, op.operations, {}};
   if (op.programs.empty()) return out;
-  out.us = best_of(op).prediction.predicted_us;
+  out.us = us_of(best_of(op));
   out.bound_by = best_of(op).prediction.bottleneck;
   return out;
 }
 
 void check(const Workload& workload, base::Diagnostics& diags) { expressions_of(workload, diags); }
 
-std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
-                                                     const SearchOptions& search, std::size_t keep, int jobs,
-                                                     const Progress& progress, base::Diagnostics& diags) {
-  const auto expressions = expressions_of(workload, diags);
-  construct::Restrictions given;
-  if (expressions) given = restrictions_of(workload, *expressions, a, diags);
+std::optional<std::vector<ConstructedOperator>> construct_operators(std::vector<NamedExpression> operators,
+                                                                    const Workload& workload, const arch::ArchSpec& a,
+                                                                    const SearchOptions& search, std::size_t keep,
+                                                                    int jobs, const Progress& progress,
+                                                                    base::Diagnostics& diags) {
+  const construct::Restrictions given = restrictions_of(workload, operators, a, diags);
   if (!workload.instruction.empty() && search.search != Search::kRoller)
     diags.error({diags.add_source(base::option("mma"))},
                 fmt::format("only {} roller constructs for a matrix instruction", base::option("search")));
-  if (!expressions || !diags.ok()) return std::nullopt;
-  note_instructions(*expressions, a, diags);
+  if (!diags.ok()) return std::nullopt;
+  note_instructions(operators, a, diags);
   const ConstructOptions options{search, keep, given};
-  std::vector<CompiledOperator> out(expressions->size());
-  std::vector<std::optional<tile::RProgram>> firsts(out.size());
+  std::vector<ConstructedOperator> out(operators.size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
   const auto one = [&](std::size_t i) {
-    out[i] = compile_one((*expressions)[i], options, a, firsts[i]);
+    out[i] = constructed(std::move(operators[i]), options, a);
     const std::lock_guard lock(one_at_a_time);
     progress(++done, out.size());
   };
   parallel_for(out.size(), jobs, [&] { return one; });
-  for (const auto& first : firsts)
-    if (first) note_instructions(*first, a, diags);
+  for (const ConstructedOperator& c : out)
+    if (!c.found.programs.empty()) note_instructions(c.found.programs.front().program, a, diags);
   return out;
+}
+
+std::vector<CompiledOperator> rows_of(const std::vector<ConstructedOperator>& operators, const SearchOptions& search,
+                                      const arch::ArchSpec& a) {
+  std::vector<CompiledOperator> out;
+  for (const ConstructedOperator& op : operators) out.push_back(row_of(op, search, a));
+  return out;
+}
+
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
+                                                     const SearchOptions& search, std::size_t keep, int jobs,
+                                                     const Progress& progress, base::Diagnostics& diags) {
+  auto operators = expressions_of(workload, diags);
+  if (!operators) return std::nullopt;
+  std::optional<Sequence> sequence;
+  if (workload.sequence) sequence = Sequence::of(*operators, a, diags);
+  const auto constructed =
+      construct_operators(std::move(*operators), workload, a, search, sequence ? 1 : keep, jobs, progress, diags);
+  if (!constructed) return std::nullopt;
+  std::vector<CompiledOperator> rows = rows_of(*constructed, search, a);
+  if (sequence) set_in_sequence(*sequence, *constructed, a, rows);
+  return rows;
 }
 
 base::Value to_document(const std::vector<CompiledOperator>& operators, bool stats) {
@@ -228,11 +274,16 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
     }
     if (stats && op.stats) row.push_back({"search", to_entries(*op.stats)});
     if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document});
+    if (!op.inputs.empty()) row.push_back({"inputs", op.inputs});
     row.push_back({"programs", std::move(programs)});
     if (!op.error.empty()) row.push_back({"error", op.error});
     rows.emplace_back(std::move(row));
   }
-  return base::Map{{"operators", std::move(rows)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
+  Totals total = totals_of(timed_operators(operators));
+  total.simulated = std::any_of(operators.begin(), operators.end(), [](const CompiledOperator& op) {
+    return !op.programs.empty() && op.programs.front().simulated_us.has_value();
+  });
+  return base::Map{{"operators", std::move(rows)}, {"total", to_entries(total)}};
 }
 
 std::string batch_of(const std::vector<CompiledOperator>& operators) {

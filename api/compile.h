@@ -36,6 +36,7 @@ struct Workload {
   bool inputs_prearranged = false;         // class bsp: inputs are already laid out as the programs need them
   std::optional<base::Dataflow> dataflow;  // class bsp: of all inputs; any if absent
   std::optional<base::TensorLocation> tensor_location;  // class bsp: if absent, in the DRAM if the chip has one
+  bool sequence = false;  // the operators of the suite run one after another (api/sequence.h)
 };
 
 // Whether no other element type is asked for than f32.
@@ -57,11 +58,16 @@ struct CompiledProgram {
   std::string usage_error;           // why the chip's compiler failed
   // Bytes of a core's memory that the program needs; only with the Pareto front of time and memory.
   std::optional<std::int64_t> core_bytes;
+  std::optional<double> cold_us;       // in a sequence: the predicted time after empty caches
+  std::optional<double> simulated_us;  // where the simulator ranks programs: its time
 };
 
 template <class V>
 void describe(V& v, base::Is<CompiledProgram> auto& p) {
   v.part(p.prediction);
+  v.field({"cold_us", "us", "Time by the model where no cache holds anything at the begin; only in a sequence."},
+          p.cold_us);
+  v.field({"simulated_us", "us", "Time by the simulator, where it ranks the programs."}, p.simulated_us);
   v.object({"usage", "", "Resources by the chip's compiler."}, p.usage);
   v.field({"usage_error", "", "Why the chip's compiler failed."}, base::unless_empty(p.usage_error));
   v.field({"core_bytes", "B", "Memory of a core that the program needs."}, p.core_bytes);
@@ -97,9 +103,13 @@ struct CompiledOperator {
   std::string error;                             // why there are no programs
   std::optional<SearchStats> stats;              // only of roller
   std::optional<Configurations> configurations;  // only of welder-open, of all stages as one group
+  std::string inputs;                            // in a sequence: those that are tensors of earlier operators, "A=up.C"
 };
 
-// The program with the shortest predicted time. `op.programs` must not be empty.
+// The time by which programs are ranked: the simulator's where it ranks them, else the model's.
+double us_of(const CompiledProgram& p);
+
+// The program with the shortest such time. `op.programs` must not be empty.
 const CompiledProgram& best_of(const CompiledOperator& op);
 
 // Sum of the statistics of all operators; nullopt if none has any.
@@ -112,8 +122,9 @@ TimedOperator timed(const CompiledOperator& op);
 void check(const Workload& workload, base::Diagnostics& diags);
 
 // Compiles every operator of the workload for the chip, `keep` programs each, on `jobs` threads; the result does not
-// depend on their number. Programs of several stages are those of construct (api/construct.h). Returns nullopt if the
-// workload has a mistake.
+// depend on their number. Programs of several stages are those of construct (api/construct.h). In a sequence every
+// operator keeps its first program alone, which is the one that is fastest by itself. Returns nullopt if the workload
+// has a mistake.
 std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags);

@@ -32,6 +32,7 @@ struct ConstructOptions {
 struct RankedProgram {
   tile::RProgram program;
   model::Estimate estimate;
+  std::optional<double> simulated_us = {};  // where the simulator ranks programs (api/simulate/evaluate.h)
 };
 
 struct Ranked {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/common/parallel.h"
-#include "api/construct.h"
+#include "api/constructed.h"
 #include "api/instructions.h"
 #include "api/workload.h"
 #include "lower/kernel.h"
@@ -19,24 +19,19 @@ namespace {
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
-                                        const arch::ArchSpec& a, construct::Restrictions restrictions, int jobs) {
-  const ConstructOptions options{{Search::kRoller}, top, std::move(restrictions)};
-  std::vector<Ranked> found(expressions.size());
-  parallel_for(found.size(), jobs,
-               [&] { return [&](std::size_t i) { found[i] = construct(expressions[i].expression, a, options); }; });
+std::vector<GivenProgram> programs_of(std::vector<ConstructedOperator> operators) {
   std::vector<GivenProgram> out;
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (ConstructedOperator& c : operators) {
     GivenProgram op;
-    op.id = op.place = expressions[i].id;
-    op.kind = expressions[i].kind;
-    op.count = expressions[i].count;
-    if (!found[i].error.empty()) op.errors.push_back(op.place + ": " + found[i].error);
-    if (found[i].programs.empty()) out.push_back(op);
-    for (std::size_t r = 0; r < found[i].programs.size(); ++r) {
+    op.id = op.place = c.op.id;
+    op.kind = c.op.kind;
+    op.count = c.op.count;
+    if (!c.found.error.empty()) op.errors.push_back(op.place + ": " + c.found.error);
+    if (c.found.programs.empty()) out.push_back(op);
+    for (std::size_t r = 0; r < c.found.programs.size(); ++r) {
       GivenProgram& given = out.emplace_back(op);
       given.rank = r;
-      given.program = std::move(found[i].programs[r].program);
+      given.program = std::move(c.found.programs[r].program);
     }
   }
   return out;
@@ -125,7 +120,7 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
 }
 
 std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
-                                                        base::Diagnostics& diags) {
+                                                        base::Diagnostics& diags, std::optional<Sequence>* sequence) {
   if (source.program) {
     auto program = read_program_file(*source.program, a, diags);
     if (!program) return std::nullopt;
@@ -141,14 +136,14 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
     note_instructions(out, a, diags);
     return out;
   }
-  const auto expressions = expressions_of(source.workload, diags);
-  if (!expressions) return std::nullopt;
-  construct::Restrictions restrictions = restrictions_of(source.workload, *expressions, a, diags);
-  if (!diags.ok()) return std::nullopt;
-  note_instructions(*expressions, a, diags);
-  std::vector<GivenProgram> out = construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
-  note_instructions(out, a, diags);
-  return out;
+  auto operators = expressions_of(source.workload, diags);
+  if (!operators) return std::nullopt;
+  if (source.workload.sequence && sequence != nullptr) *sequence = Sequence::of(*operators, a, diags);
+  auto constructed = construct_operators(
+      std::move(*operators), source.workload, a, {Search::kRoller}, source.top, jobs, [](std::size_t, std::size_t) {},
+      diags);
+  if (!constructed) return std::nullopt;
+  return programs_of(std::move(*constructed));
 }
 
 }  // namespace tilescope::api

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/sequence.h"
 #include "api/source.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
@@ -68,8 +69,10 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
                                                 base::Diagnostics& diags, tile::ProgramPlaces* places = nullptr);
 
 // All programs of a source; those of a workload are constructed on `jobs` threads. Returns nullopt if the workload or
-// the program file has mistakes. A batch line with mistakes becomes a program with errors.
+// the program file has mistakes. A batch line with mistakes becomes a program with errors. Sets `sequence`, where it is
+// not null, to that of a workload that is one.
 std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
-                                                        base::Diagnostics& diags);
+                                                        base::Diagnostics& diags,
+                                                        std::optional<Sequence>* sequence = nullptr);
 
 }  // namespace tilescope::api

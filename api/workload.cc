@@ -68,7 +68,7 @@ std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& su
     auto e = expression_of(op.problem, small, diags);
     if (!e) continue;
     std::string kind = op.kind.empty() ? kind_of_whole(*e) : op.kind;
-    out.push_back({op.id, std::move(kind), std::move(*e), op.count});
+    out.push_back({op.id, std::move(kind), std::move(*e), op.count, op.inputs});
   }
   if (out.size() < suite.operators.size()) return std::nullopt;
   return out;

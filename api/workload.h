@@ -18,7 +18,8 @@ struct NamedExpression {
   std::string id;
   std::string kind;
   expr::Expression expression;
-  std::int64_t count = 1;  // how often it occurs
+  std::int64_t count = 1;                     // how often it occurs
+  std::vector<expr::GivenInput> inputs = {};  // those that are tensors of earlier operators
 };
 
 // One operator as texts, each with the place where it begins.

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "api/emit.h"
+#include "api/simulate/evaluate.h"
 #include "cli/command.h"
 #include "cli/compile_tables.h"
 #include "cli/legend.h"
@@ -25,7 +26,7 @@ using api::CompiledOperator;
 struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
-  std::string search = "roller", folder, print, bands;
+  std::string search = "roller", evaluator = "model", log, folder, print, bands;
   api::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
   bool json = false, nvrtc = false, legend = false, pareto = false, stats = false;
@@ -58,11 +59,13 @@ std::optional<experiments::PublishedTimes> published_for(const Options& o, const
 }
 
 std::optional<std::vector<CompiledOperator>> compile(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
-                                                     const api::SearchOptions& search, base::Diagnostics& diags) {
-  Progress progress("operators");
-  return api::compile(
-      w, a, search, static_cast<std::size_t>(o.top), o.jobs,
-      [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+                                                     const api::SearchOptions& search, const api::Evaluator& evaluator,
+                                                     base::Diagnostics& diags) {
+  const auto keep = static_cast<std::size_t>(o.top);
+  Progress progress(evaluator.simulated > 0 ? "simulations" : "operators");
+  const api::Progress tell = [&](std::size_t done, std::size_t all) { progress.update(done, all); };
+  if (evaluator.simulated > 0) return api::compile_simulated(w, a, search, keep, evaluator, o.jobs, tell, diags);
+  return api::compile(w, a, search, keep, o.jobs, tell, diags);
 }
 
 // What the chip's compiler makes of every program; false where it makes nothing of one, which it then says.
@@ -129,6 +132,11 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const api::Workload workload = o.workload.read();
   const auto search = api::search_of(o.search, diags);
+  const auto simulated = api::simulated_by(o.evaluator);
+  if (!simulated)
+    diags.error({diags.add_source("--evaluator")}, fmt::format("expected {}, got '{}'", api::kEvaluators, o.evaluator));
+  else if (*simulated == 0 && !o.log.empty())
+    diags.error({diags.add_source("--log")}, "only the simulator's times are kept; needs --evaluator sim=8");
   auto a = o.print.empty() ? o.arch.load_for(&targets::Target::construct, diags)
            : o.json        ? o.arch.load_for(&targets::Target::emit, diags)
                            : o.arch.load_for(&targets::Target::lower, diags);
@@ -142,7 +150,8 @@ int run(const Options& o) {
     fmt::print(stderr, "{}\n", why);
     return kFailed;
   }
-  auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed, o.pareto}, diags);
+  auto operators =
+      compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed, o.pareto}, {*simulated, o.log}, diags);
   const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
@@ -173,15 +182,28 @@ void add_compile(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   o->workload.add_restrictions(*command);
+  o->workload.add_sequence(*command);
   add_search(*command, o->search);
   add_search_budget(*command, "Programs a stage that a search which tries programs may try", o->trying.budget,
                     o->trying.seed);
   command->add_option("--top", o->top, "How many of the best programs of every operator are kept")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
+  CLI::Option* evaluator =
+      command
+          ->add_option("--evaluator", o->evaluator,
+                       "Who ranks programs: model, or sim=8, the simulator among the model's first eight and as many "
+                       "others of its list")
+          ->excludes(command->get_option("--sequence"))
+          ->capture_default_str();
+  command->add_option("--log", o->log, "File of simulated times: added to, and read where they are known")
+      ->check(some_text());
   CLI::Option* pareto =
-      command->add_flag("--pareto", o->pareto,
-                        "Keep the programs that no other beats both in time and in what they need of a core's memory");
+      command
+          ->add_flag("--pareto", o->pareto,
+                     "Keep the programs that no other beats both in time and in what they need of a core's memory")
+          ->excludes(command->get_option("--sequence"))
+          ->excludes(evaluator);
   CLI::Option* stats = command->add_flag(
       "--stats", o->stats,
       "Also show what each construction cost, and of a single stage by how much a program may beat the first at most");

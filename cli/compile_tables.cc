@@ -30,6 +30,8 @@ void print_programs(const CompiledOperator& op) {
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
   if (banded) columns.push_back({"80 % interval", true, 1});
+  const bool simulated = op.programs.front().simulated_us.has_value();
+  if (simulated) columns.push_back({"simulated", true});
   const bool front = op.programs.front().core_bytes.has_value();
   if (front) columns.push_back({"KiB a core", true});
   columns.push_back({"bound by"});
@@ -47,6 +49,7 @@ void print_programs(const CompiledOperator& op) {
                                     fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
                                     time_text(p.predicted_us)};
     if (banded) row.push_back(p.band ? band_text(*p.band) : "");
+    if (simulated) row.push_back(time_text(*c.simulated_us));
     if (front) row.push_back(fmt::format("{:.1f}", static_cast<double>(*c.core_bytes) / 1024));
     row.push_back(p.bottleneck);
     table.add(row);
@@ -127,27 +130,59 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
 
 namespace {
 
-std::vector<std::string> best_row(const CompiledOperator& op, const TotalColumns& totals, std::size_t i) {
+bool any_program_has(const std::vector<CompiledOperator>& operators, std::optional<double> CompiledProgram::* us) {
+  return std::any_of(operators.begin(), operators.end(), [&](const CompiledOperator& op) {
+    return !op.programs.empty() && (op.programs.front().*us).has_value();
+  });
+}
+
+// Which times the table has beside the predicted ones.
+struct TimeColumns {
+  explicit TimeColumns(const std::vector<CompiledOperator>& operators)
+      : cold(any_program_has(operators, &CompiledProgram::cold_us)),
+        simulated(any_program_has(operators, &CompiledProgram::simulated_us)) {}
+  bool cold, simulated;
+};
+
+std::vector<std::string> best_row(const CompiledOperator& op, const TotalColumns& totals, std::size_t i,
+                                  const TimeColumns& times) {
   std::vector<std::string> row = {op.id, op.kind};
   totals.add_count(row, i);
   if (op.programs.empty()) {
-    row.insert(row.end(), {"-", "-", "-", "-"});
+    row.insert(row.end(), {"-", "-", "-"});
+    if (times.cold) row.insert(row.end(), {op.inputs, "-"});
+    row.emplace_back("-");
+    if (times.simulated) row.emplace_back("-");
     totals.add_rates(row, i);
     row.emplace_back("-");
     return row;
   }
   const CompiledProgram& best = api::best_of(op);
-  row.insert(row.end(), {best.block_tile, best.thread_tile, best.layout, time_text(best.prediction.predicted_us)});
+  row.insert(row.end(), {best.block_tile, best.thread_tile, best.layout});
+  if (times.cold) row.insert(row.end(), {op.inputs, best.cold_us ? time_text(*best.cold_us) : "-"});
+  row.push_back(time_text(best.prediction.predicted_us));
+  if (best.simulated_us) row.push_back(time_text(*best.simulated_us));
   totals.add_rates(row, i);
   row.push_back(best.prediction.bottleneck);
   return row;
 }
 
 // Below the operators, what they take together.
-std::vector<std::string> total_row(const TotalColumns& totals) {
+std::vector<std::string> total_row(const TotalColumns& totals, const std::vector<CompiledOperator>& operators,
+                                   const TimeColumns& times) {
   std::vector<std::string> row = {totals.name(), ""};
   if (totals.counted()) row.push_back(totals.count());
-  row.insert(row.end(), {"", "", "", time_text(totals.totals().us), "100 %", totals.rate(), totals.bound_by()});
+  row.insert(row.end(), {"", "", ""});
+  double cold_us = 0, predicted_us = 0;
+  for (const CompiledOperator& op : operators) {
+    if (op.programs.empty()) continue;
+    const CompiledProgram& best = api::best_of(op);
+    cold_us += static_cast<double>(op.count) * best.cold_us.value_or(0);
+    predicted_us += static_cast<double>(op.count) * best.prediction.predicted_us;
+  }
+  if (times.cold) row.insert(row.end(), {"", time_text(cold_us)});
+  if (times.simulated) row.push_back(time_text(predicted_us));
+  row.insert(row.end(), {time_text(totals.totals().us), "100 %", totals.rate(), totals.bound_by()});
   return row;
 }
 
@@ -176,8 +211,11 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   const TotalColumns totals(operators);
   std::vector<Column> columns = {{"operator"}, {"kind", false, 3}};
   totals.add_count(columns);
-  columns.insert(columns.end(),
-                 {{"block tile", false, 1}, {"thread tile", false, 2}, {"layout", false, 1}, {"predicted", true}});
+  columns.insert(columns.end(), {{"block tile", false, 1}, {"thread tile", false, 2}, {"layout", false, 1}});
+  const TimeColumns times(operators);
+  if (times.cold) columns.insert(columns.end(), {{"inputs", false, 1}, {"predicted cold", true}});
+  columns.push_back({"predicted", true});
+  if (times.simulated) columns.push_back({"simulated", true});
   totals.add_rates(columns);
   columns.push_back({"bound by"});
   if (compared) columns.insert(columns.end(), {{std::string(experiments::kPublishedColumn), true}, {"error", true}});
@@ -189,13 +227,13 @@ void print_suite(const std::vector<CompiledOperator>& operators,
     const CompiledOperator& op = operators[i];
     construct_ms += op.construct_ms;
     compiled += op.programs.empty() ? 0 : 1;
-    std::vector<std::string> row = best_row(op, totals, i);
+    std::vector<std::string> row = best_row(op, totals, i, times);
     if (compared)
       for (std::string& cell : published_cells(op, *published)) row.push_back(std::move(cell));
     row.push_back(fmt::format("{:.1f} ms", op.construct_ms));
     table.add(row);
   }
-  table.add(total_row(totals));
+  table.add(total_row(totals, operators, times));
   table.print();
   fmt::print("\n{} of {} operators, constructed and ranked in {:.0f} ms of CPU time\n", compiled, operators.size(),
              construct_ms);

@@ -89,6 +89,13 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       ->check(one_of(kTensorLocation));
 }
 
+void WorkloadOptions::add_sequence(CLI::App& command) {
+  command
+      .add_flag("--sequence", workload_.sequence,
+                "The operators of --suite run one after another: caches hold what those before have left")
+      ->needs(suite_);
+}
+
 void WorkloadOptions::require() const {
   if (!given()) throw CLI::RequiredError("--op or --suite");
 }

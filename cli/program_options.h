@@ -22,6 +22,8 @@ class WorkloadOptions {
   // obeys.
   void add_restrictions(CLI::App& command);
   bool given() const { return !op_->empty() || !suite_->empty(); }
+  // Adds --sequence.
+  void add_sequence(CLI::App& command);
   // Throws what CLI11 throws for a missing option.
   void require() const;
   bool is_suite() const { return !suite_->empty(); }
@@ -43,6 +45,8 @@ class ProgramOptions {
   enum Batches { kNoBatches, kBatches };
   enum Kernels { kNoKernels, kKernels };
   void add_to(CLI::App& command, Batches batches, Kernels kernels = kNoKernels);
+  // Adds --sequence.
+  void add_sequence(CLI::App& command) { workload_.add_sequence(command); }
   // Makes `other` exclude the options that select programs.
   static void exclude(CLI::App& command, CLI::Option& other);
   // Throws what CLI11 throws for a missing option.

@@ -43,6 +43,8 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "-" : fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+std::string time_or_dash(std::optional<double> us) { return us ? time_text(*us) : "-"; }
+
 // One program in full: where its cycles go and what every level moves.
 void print_one(const SimulatedRow& row, const arch::ArchSpec& a) {
   const Simulation& s = *row.simulation;
@@ -73,6 +75,17 @@ void print_errors(const std::vector<SimulatedRow>& rows) {
   table.print();
 }
 
+// Of all rows with a time in the sequence, each as often as it occurs; nullopt where one has none after empty caches.
+std::optional<double> cold_total(const std::vector<SimulatedRow>& rows, std::optional<double> SimulatedRow::* us) {
+  double sum = 0;
+  for (const SimulatedRow& r : rows) {
+    if (!r.simulation) continue;
+    if (!(r.*us)) return std::nullopt;
+    sum += static_cast<double>(r.count.value_or(1)) * *(r.*us);
+  }
+  return sum;
+}
+
 // A row a program: predicted beside simulated, and what both say binds.
 void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   const bool measured =
@@ -80,6 +93,10 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   const TotalColumns totals(rows);
   std::vector<Column> columns = {{"id"}, {"kind", false, 3}};
   totals.add_count(columns);
+  const bool sequence =
+      std::any_of(rows.begin(), rows.end(), [](const SimulatedRow& r) { return r.cold_predicted_us.has_value(); });
+  if (sequence)
+    columns.insert(columns.end(), {{"inputs", false, 1}, {"predicted cold", true}, {"simulated cold", true}});
   columns.insert(columns.end(), {{"predicted", true}, {"simulated", true}, {"model's error", true, 1}});
   if (measured) columns.insert(columns.end(), {{"measured", true}, {"simulator's error", true, 1}});
   if (!batch) totals.add_rates(columns);
@@ -99,10 +116,12 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
     const api::StallRow& longest = api::longest_stall(s);
     std::vector<std::string> cells = {r.id, r.kind};
     totals.add_count(cells, i);
-    cells.insert(cells.end(), {r.predicted_us ? time_text(*r.predicted_us) : "-", time_text(s.simulated_us),
+    if (sequence)
+      cells.insert(cells.end(), {r.inputs, time_or_dash(r.cold_predicted_us), time_or_dash(r.cold_simulated_us)});
+    cells.insert(cells.end(), {time_or_dash(r.predicted_us), time_text(s.simulated_us),
                                r.model_error_ratio() ? percent_text(*r.model_error_ratio()) : "-"});
     if (measured) {
-      cells.push_back(r.measured_us ? time_text(*r.measured_us) : "-");
+      cells.push_back(time_or_dash(r.measured_us));
       cells.push_back(r.measured_us ? percent_text(*r.error_ratio()) : "-");
     }
     if (!batch) totals.add_rates(cells, i);
@@ -114,6 +133,9 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   if (!batch && done > 0) {
     std::vector<std::string> cells = {totals.name(), ""};
     if (totals.counted()) cells.push_back(totals.count());
+    if (sequence)
+      cells.insert(cells.end(), {"", time_or_dash(cold_total(rows, &SimulatedRow::cold_predicted_us)),
+                                 time_or_dash(cold_total(rows, &SimulatedRow::cold_simulated_us))});
     const double us = totals.totals().us;
     cells.insert(cells.end(), {predicted_us > 0 ? time_text(predicted_us) : "-", time_text(us),
                                predicted_us > 0 ? percent_text(predicted_us / us - 1) : "-", "100 %", totals.rate(),
@@ -203,6 +225,10 @@ int run(const Options& o) {
   if (a && !o.timeline.file.empty()) timeline = api::timeline_request(o.timeline, *a, diags);
   const api::SimulationHow how(mode.value_or(api::SimulationMode::kSampled), o.scale);
   if (a) api::check_scale(how, *a, diags);
+  if (source && source->workload.sequence && how.mode == api::SimulationMode::kScaled)
+    diags.error({diags.add_source("--sequence")},
+                "caches of a part of a chip do not hold what a chip's do; needs "
+                "--mode full or sampled");
   if (!diags.ok()) return report(diags);
   const auto rows = simulate(*source, *a, how, o.jobs, timeline, diags);
   if (!rows) return report(diags);
@@ -239,6 +265,7 @@ void add_simulate(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate programs on the chip's memory hierarchy");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kBatches, ProgramOptions::kKernels);
+  o->programs.add_sequence(*command);
   command
       ->add_option("--mode", o->mode,
                    "How much is simulated: full, every step; sampled, what is steady is extrapolated; "

@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/code_version.h"
 #include "base/parse_number.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/sweep_tables.h"
 #include "cli/usage.h"
 #include "experiments/cluster/slurm.h"
-#include "experiments/common/code_version.h"
 
 namespace tilescope::cli {
 namespace {
@@ -188,7 +188,7 @@ CLI::Option* add_slurm(CLI::App& command, Options& o) {
 
 void add_sweep(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  o->request.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, experiments::results_version());
+  o->request.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, api::results_version());
   CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
   CLI::Option* file =
       command->add_option("SPEC", o->request.file, "The sweep's file, YAML (docs/sweep.md)")->check(some_text());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUT, a source file with the functions of experiments/common/code_version.h: names of the contents of the
+# Writes OUT, a source file with the functions of api/simulate/code_version.h: names of the contents of the
 # libraries that times come from. SIMULATOR and OTHERS are their files, separated by commas.
 
 function(contents_of files out)
@@ -23,13 +23,13 @@ contents_of("${OTHERS}" others)
 name_of("${simulator}" simulator_version)
 name_of("${simulator}${others}" results_version)
 file(WRITE "${OUT}" "// Written by cmake/code_version.cmake.
-#include \"experiments/common/code_version.h\"
+#include \"api/simulate/code_version.h\"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 std::string results_version() { return \"${results_version}\"; }
 
 std::string simulator_version() { return \"${simulator_version}\"; }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api
 ")

@@ -103,10 +103,11 @@ class SuiteReader {
     const bool complete = all_known_;
     const std::optional<GivenDtypes> dtypes = read_dtypes(fields.take("dtype"));
     const std::int64_t count = read_count(fields.take("count"));
+    std::vector<GivenInput> inputs = read_inputs(fields.take("inputs"));
     fields.finish();
     if (!form || !dtypes) return;
     complete_.push_back(complete);
-    SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, form->kind, {}, count});
+    SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, form->kind, {}, count, std::move(inputs)});
     out.problem.text = form->text;
     out.problem.at = form->at;
     out.problem.dtypes = *dtypes;
@@ -147,6 +148,20 @@ class SuiteReader {
                                               ? fmt::format(" from '{}'", *value->get_if<std::string>())
                                               : ""));
     return count.value_or(1);
+  }
+
+  std::vector<GivenInput> read_inputs(const base::Value* value) {
+    std::vector<GivenInput> out;
+    const base::Map* map = base::as_map(value, "inputs", diags_);
+    if (map == nullptr) return out;
+    for (const base::Entry& e : *map) {
+      const auto same = [&](const GivenInput& other) { return other.tensor == e.key; };
+      if (std::any_of(out.begin(), out.end(), same))
+        diags_.error(e.at, fmt::format("the input '{}' is given twice", e.key));
+      else if (const auto from = base::as_text(&e.value, e.key, diags_))
+        out.push_back({e.key, *from, e.value.at});
+    }
+    return out;
   }
 
   std::optional<Form> form_named(const base::Value& of) {

@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.h"
 #include "expr/infer.h"
+#include "expr/sequence.h"
 #include "expr/suite_variables.h"
 
 namespace tilescope::expr {
@@ -24,7 +25,8 @@ struct SuiteOperator {
   std::string id;    // C0, D3, matmul
   std::string kind;  // conv, depthwise, elementwise, matmul, pool, reduction, ...; empty where the file gives none
   Problem problem;
-  std::int64_t count = 1;  // how often it occurs
+  std::int64_t count = 1;          // how often it occurs
+  std::vector<GivenInput> inputs;  // those that are tensors of earlier operators
 };
 
 struct Suite {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/simulate/simulate.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "api/from_model.h"
 #include "api/given.h"
 #include "api/given_kernels.h"
 #include "api/operator_kind.h"
+#include "api/sequence.h"
 #include "api/simulate/simulated_programs.h"
 #include "base/option.h"
 #include "model/common/estimate.h"
@@ -60,6 +64,34 @@ std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file,
   return std::vector<SimulatedRow>{std::move(row)};
 }
 
+// Puts the times in the sequence into the rows of its programs, beside those of the programs alone.
+void set_in_sequence(const Sequence& sequence, std::vector<SimulatedProgram> simulated,
+                     const std::vector<std::size_t>& runnable, const std::vector<const tile::RProgram*>& programs,
+                     const arch::ArchSpec& a, std::vector<SimulatedRow>& rows) {
+  std::vector<const tile::RProgram*> of_rows(rows.size());
+  for (std::size_t i = 0; i < runnable.size(); ++i) of_rows[runnable[i]] = programs[i];
+  const auto estimates = sequence.estimates(of_rows, a);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    SimulatedRow& row = rows[r];
+    row.inputs = sequence.inputs(r);
+    row.cold_predicted_us = std::exchange(row.predicted_us, std::nullopt);
+    row.predicted_band.reset();
+    if (estimates[r]) {
+      row.predicted_us = estimates[r]->total_us;
+      row.predicted_band = band_of(*row.predicted_us, a, *of_rows[r]);
+    }
+    if (auto alone = std::exchange(row.simulation, std::nullopt)) row.cold_simulated_us = alone->simulated_us;
+  }
+  for (std::size_t i = 0; i < runnable.size(); ++i) {
+    SimulatedRow& row = rows[runnable[i]];
+    if (i >= simulated.size()) continue;
+    row.cpu_seconds += simulated[i].cpu_seconds;
+    row.peak_bytes = std::max(row.peak_bytes, simulated[i].peak_bytes);
+    row.simulation = std::move(simulated[i].simulation);
+    if (!simulated[i].error.empty()) row.errors.push_back("the sequence: " + simulated[i].error);
+  }
+}
+
 }  // namespace
 
 bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagnostics& diags) {
@@ -75,7 +107,8 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags) {
   if (source.kernels) return simulate_kernels(*source.kernels, a, how, timeline, progress, diags);
-  auto given = given_programs(source, a, jobs, diags);
+  std::optional<Sequence> sequence;
+  auto given = given_programs(source, a, jobs, diags, &sequence);
   if (!given) return std::nullopt;
   const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
   std::vector<SimulatedRow> rows;
@@ -101,9 +134,23 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     }
     rows.push_back(std::move(row));
   }
-  std::vector<SimulatedProgram> results = simulate_programs(programs, a, how, jobs, progress, timeline);
+  // The sequence begins first, for it takes longest.
+  std::vector<tile::RProgram> in_sequence;
+  if (sequence)
+    for (std::size_t i = 0; i < runnable.size(); ++i)
+      in_sequence.push_back(sequence->with_arrays(runnable[i], *programs[i]));
+  const std::size_t alone = sequence ? 1 : 0;
+  std::vector<WorkerResult> answers = run_in_workers(
+      alone + programs.size(), jobs,
+      [&](std::size_t i) {
+        if (i < alone) return simulate_sequence_in_worker(in_sequence, a, how);
+        return simulate_in_worker(*programs[i - alone], a, how, i == alone ? timeline : std::nullopt);
+      },
+      progress);
   for (std::size_t i = 0; i < runnable.size(); ++i)
-    take(std::move(results[i]), (*given)[runnable[i]].place, rows[runnable[i]]);
+    take(simulated_by(std::move(answers[alone + i]), a), (*given)[runnable[i]].place, rows[runnable[i]]);
+  if (sequence)
+    set_in_sequence(*sequence, simulated_sequence(std::move(answers.front()), a), runnable, programs, a, rows);
   return rows;
 }
 

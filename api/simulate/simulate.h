@@ -46,6 +46,10 @@ struct SimulatedRow {
   std::optional<double> predicted_us;
   std::optional<TimeBand> predicted_band;
   std::optional<Simulation> simulation;
+  // In a sequence, where `predicted_us` and `simulation` are of the operator in it: the times alone, after empty
+  // caches.
+  std::optional<double> cold_predicted_us, cold_simulated_us;
+  std::string inputs;          // in a sequence: those that are tensors of earlier operators, "A=up.C"
   double cpu_seconds = 0;      // of the worker process
   std::size_t peak_bytes = 0;  // resident memory of the worker
   bool readable = true;        // false if there is no program; then the errors are those of its document
@@ -69,6 +73,12 @@ void describe(V& v, base::Is<SimulatedRow> auto& r) {
   v.field({"predicted_us", "us", "Time by the model."}, r.predicted_us);
   v.part(r.predicted_band);
   v.part(r.simulation);
+  v.field({"inputs", "", "In a sequence: the inputs that are tensors of earlier operators."},
+          base::unless_empty(r.inputs));
+  v.field({"cold_predicted_us", "us", "Time by the model after empty caches; only in a sequence."},
+          r.cold_predicted_us);
+  v.field({"cold_simulated_us", "us", "Time by the simulator after empty caches; only in a sequence."},
+          r.cold_simulated_us);
   v.field({"measured_us", "us", "Time on the chip itself."}, r.measured_us);
   v.field({"error_ratio", "", "Simulated over measured, minus one."}, r.error_ratio());
   v.field({"error", "", "Why there is no simulation."}, base::unless_empty(r.errors));
@@ -79,7 +89,8 @@ TimedOperator timed(const SimulatedRow& row);
 
 // Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
 // their number. Returns nullopt if the source has mistakes; a program that cannot run becomes a row with errors. A
-// timeline is of the first program; its file appears complete or not at all.
+// sequence is simulated as a whole, in one worker, and each of its programs alone; where one cannot run, none has a
+// time in the sequence. A timeline is of the first program; its file appears complete or not at all.
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
                                                   const SimulationHow& how, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/simulate/simulated_programs.h"
 
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -48,6 +49,15 @@ namespace {
 
 // Of a worker's answer, beside what a simulation has.
 constexpr const char* kTimelineUntil = "timeline_until_us";
+constexpr const char* kPlace = "place";              // of the fastest of several programs
+constexpr const char* kSimulations = "simulations";  // of a sequence
+
+targets::Lowered lowered(const tile::RProgram& program, const arch::ArchSpec& a) {
+  base::Diagnostics diags;
+  auto out = targets::target_of(a).lower(program, a, diags, {});
+  if (!out) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
+  return std::move(*out);
+}
 
 sim::Mode mode_of(SimulationMode m) {
   switch (m) {
@@ -66,10 +76,45 @@ sim::Mode mode_of(SimulationMode m) {
 
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& request) {
-  base::Diagnostics diags;
-  const auto lowered = targets::target_of(a).lower(program, a, diags, {});
-  if (!lowered) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
-  return simulate_in_worker(*lowered, a, how, request);
+  return simulate_in_worker(lowered(program, a), a, how, request);
+}
+
+std::string simulate_fastest_in_worker(const std::vector<const tile::RProgram*>& programs, const arch::ArchSpec& a,
+                                       const SimulationHow& how) {
+  sim::SimOptions options;
+  options.mode = mode_of(how.mode);
+  options.scale = how.scale;
+  std::optional<Simulation> fastest;
+  std::size_t place = 0;
+  std::exception_ptr refused;
+  for (std::size_t i = 0; i < programs.size(); ++i) try {
+      Simulation own = simulation_of(targets::target_of(a).simulate(lowered(*programs[i], a), a, options));
+      if (!fastest || own.simulated_us < fastest->simulated_us) fastest = std::move(own), place = i;
+    } catch (const std::runtime_error&) {
+      refused = std::current_exception();
+    }
+  if (!fastest) std::rethrow_exception(refused);
+  base::Map row = to_entries(*fastest);
+  row.push_back({kPlace, place});
+  return base::to_json(std::move(row));
+}
+
+std::string simulate_sequence_in_worker(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a,
+                                        const SimulationHow& how) {
+  const targets::Target& target = targets::target_of(a);
+  std::vector<targets::Lowered> all;
+  for (const tile::RProgram& p : programs) all.push_back(lowered(p, a));
+  sim::SimOptions options;
+  options.mode = mode_of(how.mode);
+  const sim::SimReport report = target.simulate(target.join(all), a, options);
+  base::List simulations;
+  auto next = report.kernels.begin();
+  for (const targets::Lowered& p : all) {
+    sim::SimReport own;
+    for (std::size_t k = 0; k < p.module().kernels.size(); ++k) sim::add(own, *next++);
+    simulations.emplace_back(to_entries(simulation_of(own)));
+  }
+  return base::to_json(base::Map{{kSimulations, std::move(simulations)}});
 }
 
 std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how,
@@ -93,18 +138,56 @@ void name_library(WorkerResult& answer, const arch::ArchSpec& a) {
   answer.error += fmt::format("; it ran the library '{}' ({})", dram->model_path, dram->model_place);
 }
 
+namespace {
+
+std::optional<base::Value> document_of(const WorkerResult& r) {
+  base::Diagnostics own;
+  return r.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
+}
+
+Simulation read_simulation(const base::Value& document) {
+  auto simulation = base::row_of<Simulation>(document);
+  base::check(simulation.has_value(), "a worker writes a simulation");
+  return std::move(*simulation);
+}
+
+}  // namespace
+
+std::vector<SimulatedProgram> simulated_sequence(WorkerResult r, const arch::ArchSpec& a) {
+  name_library(r, a);
+  const auto document = document_of(r);
+  SimulatedProgram of_all;
+  of_all.cpu_seconds = r.cpu_seconds;
+  of_all.peak_bytes = r.peak_bytes;
+  of_all.error = std::move(r.error);
+  of_all.died = r.died;
+  std::vector<SimulatedProgram> out;
+  if (document)
+    for (const base::Value& simulation : *document->find(kSimulations)->get_if<base::List>())
+      out.emplace_back().simulation = read_simulation(simulation);
+  if (out.empty()) return {std::move(of_all)};
+  out.front().cpu_seconds = of_all.cpu_seconds;
+  out.front().peak_bytes = of_all.peak_bytes;
+  return out;
+}
+
+std::pair<std::size_t, SimulatedProgram> fastest_by(WorkerResult answer, const arch::ArchSpec& a) {
+  const auto document = document_of(answer);
+  const base::Value* place = document ? document->find(kPlace) : nullptr;
+  const std::int64_t* number = place == nullptr ? nullptr : place->get_if<std::int64_t>();
+  return {number == nullptr ? 0 : static_cast<std::size_t>(*number), simulated_by(std::move(answer), a)};
+}
+
 SimulatedProgram simulated_by(WorkerResult r, const arch::ArchSpec& a) {
   name_library(r, a);
+  const auto document = document_of(r);
   SimulatedProgram p;
   p.cpu_seconds = r.cpu_seconds;
   p.peak_bytes = r.peak_bytes;
   p.error = std::move(r.error);
   p.died = r.died;
-  base::Diagnostics own;
-  const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
   if (document) {
-    p.simulation = base::row_of<Simulation>(*document);
-    base::check(p.simulation.has_value(), "a worker writes a simulation");
+    p.simulation = read_simulation(*document);
     const base::Value* until = document->find(kTimelineUntil);
     if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
   }

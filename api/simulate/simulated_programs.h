@@ -37,6 +37,18 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
 // if the program cannot be lowered.
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline = std::nullopt);
+// Runs in a worker: simulates programs one after another in the same memory, where tensors of one name are one array.
+// Returns an answer for simulated_sequence. Throws std::runtime_error if one cannot be lowered.
+std::string simulate_sequence_in_worker(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a,
+                                        const SimulationHow& how);
+// Reads that answer: one simulation for each program, or one with the error.
+std::vector<SimulatedProgram> simulated_sequence(WorkerResult answer, const arch::ArchSpec& a);
+// Runs in a worker: simulates programs one after another, each alone, and returns an answer for fastest_by. Throws what
+// the last one threw if none has a time.
+std::string simulate_fastest_in_worker(const std::vector<const tile::RProgram*>& programs, const arch::ArchSpec& a,
+                                       const SimulationHow& how);
+// Reads that answer: the place of the fastest program, and its simulation.
+std::pair<std::size_t, SimulatedProgram> fastest_by(WorkerResult answer, const arch::ArchSpec& a);
 // Reads a worker's answer about a simulation on this chip.
 SimulatedProgram simulated_by(WorkerResult answer, const arch::ArchSpec& a);
 // If the worker died and the chip has a DRAM library (arch::DramLevel::model), names the library in the error, because

@@ -2,86 +2,51 @@
 #include "experiments/search/quality.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "api/construct.h"
 #include "api/instructions.h"
-#include "api/simulate/simulated_programs.h"
+#include "api/simulate/simulated_times.h"
 #include "api/workload.h"
-#include "arch/load.h"
-#include "base/hash.h"
 #include "construct/aligned_programs.h"
 #include "construct/search.h"
-#include "experiments/common/code_version.h"
-#include "experiments/search/detail/kept_times.h"
 #include "expr/infer.h"
 #include "targets/target.h"
-#include "tile/program_json.h"
 
 namespace tilescope::experiments {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// The simulator as a cost model, which remembers what it was asked.
+// The simulator as a cost model, which remembers what it was asked. The launch is no part of a time.
 class SimulatedCostModel {
  public:
-  // `lost` becomes why a simulation's process ended without an answer, which is no time of its program.
-  SimulatedCostModel(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::string& lost,
-                     std::function<void(std::size_t)> evaluated)
-      : chip_(a),
-        jobs_(jobs),
-        simulator_(simulator_version() + base::to_json(arch::to_document(a))),
-        kept_(kept),
-        lost_(lost),
-        evaluated_(std::move(evaluated)) {}
+  SimulatedCostModel(const arch::ArchSpec& a, api::SimulatedTimes& times, std::function<void()> evaluated)
+      : launch_us_(a.launch_overhead.v), times_(times), evaluated_(std::move(evaluated)) {}
 
   std::vector<base::Microseconds> operator()(std::span<const tile::RProgram> programs) {
-    // Few at a time, so that little is lost where the work is ended.
-    const std::size_t at_a_time = 4 * static_cast<std::size_t>(jobs_);
-    std::vector<base::Microseconds> times;
-    for (std::size_t i = 0; i < programs.size(); i += at_a_time) {
-      const auto some = programs.subspan(i, std::min(at_a_time, programs.size() - i));
-      simulate(some);
-      for (const tile::RProgram& p : some) {
-        const double* us = kept_.find(key_of(p));
-        times.push_back({us == nullptr ? kNone : *us});
-      }
-      evaluated_(some.size());
-    }
-    return times;
+    std::vector<const tile::RProgram*> asked;
+    for (const tile::RProgram& p : programs) asked.push_back(&p);
+    std::vector<base::Microseconds> out;
+    for (const auto& us : times_.of(asked, evaluated_)) out.push_back({us ? *us - launch_us_ : kNone});
+    if (!times_.lost().empty()) lost_ = times_.lost();
+    return out;
   }
+
+  // How a simulation's process ended without an answer, since the last call of this function; empty if none did.
+  std::string take_lost() { return std::exchange(lost_, {}); }
 
  private:
-  std::string key_of(const tile::RProgram& p) const {
-    return base::content_hash(simulator_ + base::to_json(tile::to_document(p, chip_)));
-  }
-
-  void simulate(std::span<const tile::RProgram> programs) {
-    std::vector<const tile::RProgram*> unknown;
-    for (const tile::RProgram& p : programs)
-      if (kept_.find(key_of(p)) == nullptr) unknown.push_back(&p);
-    const auto simulated =
-        api::simulate_programs(unknown, chip_, api::SimulationMode::kSampled, jobs_, [](std::size_t, std::size_t) {});
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      const auto& s = simulated[i].simulation;
-      if (simulated[i].died)
-        lost_ = simulated[i].error;
-      else
-        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch_overhead.v : kNone);
-    }
-  }
-
-  const arch::ArchSpec& chip_;
-  int jobs_;
-  std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
-  KeptTimes& kept_;
-  std::string& lost_;
-  std::function<void(std::size_t)> evaluated_;
+  double launch_us_;
+  api::SimulatedTimes& times_;
+  std::function<void()> evaluated_;
+  std::string lost_;
 };
 
 // All searches on one operator.
@@ -159,13 +124,10 @@ std::optional<SearchQuality> search_quality(const api::Workload& workload, const
   if (!expressions) return std::nullopt;
   if (const std::string why = construct::why_no_annealing(); !why.empty()) throw std::runtime_error(why);
   api::note_instructions(*expressions, a, diags);
-  KeptTimes kept(options.log);
-  std::string lost;
+  api::SimulatedTimes times(a, options.log, jobs);
   std::size_t done = 0, all = 0;
-  const construct::BatchCostModel cost_model = SimulatedCostModel(a, jobs, kept, lost, [&](std::size_t n) {
-    done += n;
-    progress(done, all);
-  });
+  SimulatedCostModel simulated(a, times, [&] { progress(++done, all); });
+  const construct::BatchCostModel cost_model = std::ref(simulated);
   std::vector<std::optional<Trial>> trials;  // none of an expression of several stages
   for (const api::NamedExpression& op : *expressions) {
     trials.emplace_back();
@@ -178,9 +140,8 @@ std::optional<SearchQuality> search_quality(const api::Workload& workload, const
       operators.push_back(trials[i]->run());
     else
       operators.push_back({op.id, op.kind, {}, 0, false, {}, "has several stages; a search tries programs of one"});
-    if (!lost.empty())
+    if (const std::string lost = simulated.take_lost(); !lost.empty())
       operators.back().error = fmt::format("a simulation was lost, try again (--log keeps the others): {}", lost);
-    lost.clear();
     before += trials[i] ? trials[i]->max_programs() : 0;
     done = before;  // a small space may have had fewer
   }

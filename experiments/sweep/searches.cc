@@ -12,8 +12,8 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
   return a.pads == b.pads && a.block == b.block;
 }
 
-SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes)
-    : workloads_(workloads) {
+SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t keep, std::size_t pool_bytes)
+    : workloads_(workloads), keep_(keep) {
   for (std::size_t w = 0; w < workloads.size(); ++w)
     pools_.push_back(std::make_unique<Pools>(pool_bytes / workloads.size()));
 }
@@ -61,7 +61,7 @@ std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::si
     const std::lock_guard alone(shared.one_at_a_time);
     const std::uint64_t made = shared.pools.made();
     auto programs = std::make_shared<api::Ranked>(api::construct(
-        workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, kSearched, s.restrictions}, &shared.pools));
+        workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, keep_, s.restrictions}, &shared.pools));
     if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
     if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/evaluate.h"
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/scalar_text.h"
@@ -133,8 +134,13 @@ class SpecReader {
 
   void read_evaluator(const Value& v) {
     if (v.is_map()) return read_multi_fidelity(v);
-    if (const auto evaluator = base::as_choice(&v, "evaluator", {"model", "sim"}, diags_))
+    const std::string* text = v.get_if<std::string>();
+    if (const auto first = text == nullptr ? std::nullopt : api::simulated_by(*text); first && *first > 0) {
+      out_.simulate = true;
+      out_.simulated_first = *first;
+    } else if (const auto evaluator = base::as_choice(&v, "evaluator", {"model", "sim", "sim=8"}, diags_)) {
       out_.simulate = *evaluator == 1;
+    }
   }
 
   void read_multi_fidelity(const Value& v) {

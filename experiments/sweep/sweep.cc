@@ -261,28 +261,43 @@ class Runner {
     simulate(in_order, jobs, stopped);
   }
 
+  // A row to simulate, or several of which the fastest counts; one without a program where there is none.
+  std::vector<MadeRow> to_simulate(Unit u) {
+    const Task& t = tasks_[u.task];
+    std::vector<MadeRow> out;
+    if (t.simulated_first == 0) {
+      out.push_back(make(u, construct_cpu_us_));
+      return out;
+    }
+    const auto own = tasks_.searches().of(t.search.value(), u.workload, construct_cpu_us_);
+    return rows_to_simulate(*t.chip, t.restrictions, *own, t.simulated_first);
+  }
+
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
     const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
-    std::map<std::size_t, MadeRow> under_way;
+    std::map<std::size_t, std::vector<MadeRow>> under_way;
     api::WorkerCalls calls;
     calls.begin = [&](std::size_t i) {
-      MadeRow row = make(units[i], construct_cpu_us_);
-      if (!row.program) {
-        keep(units[i], row, 0);
+      std::vector<MadeRow> rows = to_simulate(units[i]);
+      if (!rows.front().program) {
+        keep(units[i], rows.front(), 0);
         return false;
       }
-      under_way.emplace(i, std::move(row));
+      under_way.emplace(i, std::move(rows));
       return true;
     };
     calls.job = [&](std::size_t i) {
-      return api::simulate_in_worker(*under_way.at(i).program, *tasks_[units[i].task].chip, mode);
+      std::vector<const tile::RProgram*> programs;
+      for (const MadeRow& row : under_way.at(i)) programs.push_back(&*row.program);
+      return api::simulate_fastest_in_worker(programs, *tasks_[units[i].task].chip, mode);
     };
     calls.end = [&](std::size_t i, api::WorkerResult answer) {
-      MadeRow row = std::move(under_way.extract(i).mapped());
+      std::vector<MadeRow> rows = std::move(under_way.extract(i).mapped());
       const arch::ArchSpec& chip = *tasks_[units[i].task].chip;
       if (answer.died) api::name_library(answer, chip);
       if (answer.died) return lost_.push_back(fmt::format("{}: {}", place_of(units[i]), answer.error));
-      api::SimulatedProgram simulated = api::simulated_by(std::move(answer), chip);
+      auto [place, simulated] = api::fastest_by(std::move(answer), chip);
+      MadeRow& row = rows[place];
       row.row.simulation = std::move(simulated.simulation);
       row.row.error = std::move(simulated.error);
       keep(units[i], row, 0);

@@ -12,6 +12,7 @@
 #include "api/from_model.h"
 #include "api/given.h"
 #include "api/instructions.h"
+#include "api/simulate/evaluate.h"
 #include "base/hash.h"
 #include "experiments/sweep/detail/searches.h"
 #include "expr/infer.h"
@@ -59,6 +60,15 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
   return row_of(std::move(best->program), best->estimate, a);
 }
 
+std::vector<MadeRow> rows_to_simulate(const arch::ArchSpec& a, const construct::Restrictions& restrictions,
+                                      const api::Ranked& own, std::size_t first) {
+  std::vector<MadeRow> out;
+  for (const std::size_t place : api::places_to_simulate(own.programs, first))
+    out.push_back(row_of(own.programs[place].program, own.programs[place].estimate, a));
+  if (out.empty()) out.push_back(constructed_row(a, restrictions, own, {}));
+  return out;
+}
+
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   base::Diagnostics diags;
@@ -71,21 +81,23 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
 }
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside,
-                             std::optional<api::SimulationMode> simulate) {
+                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated) {
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
-  base::Map out = {{"programs", constructed ? "construct" : "fixed"}, {"evaluator", simulate ? "sim" : "model"}};
-  if (simulate && *simulate != api::SimulationMode::kSampled)
-    out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulate)]});
+  base::Map out = {{"programs", constructed ? "construct" : "fixed"},
+                   {"evaluator", !simulated.mode       ? "model"
+                                 : simulated.first > 0 ? fmt::format("sim={}", simulated.first)
+                                                       : "sim"}};
+  if (simulated.mode && *simulated.mode != api::SimulationMode::kSampled)
+    out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulated.mode)]});
   if (!constructed) out.push_back({"base", base});
   if (!constructed && programs->file) {
     out.push_back({"from", base::content_hash(programs->file->text)});
     return out;  // whatever is asked of constructed ones
   }
   out.push_back({"search", "roller"});
-  out.push_back({"keep", kSearched});
+  out.push_back({"keep", simulated.first > 0 ? api::kListedForSimulator : kSearched});
   out.push_back({"pads", restrictions.pads});
   out.push_back({"block", std::move(block)});
   if (beside.empty()) return out;

@@ -5,13 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/evaluate.h"
 #include "base/hash.h"
 #include "experiments/sweep/detail/task.h"
 
 namespace tilescope::experiments {
 
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
-    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
+    : spec_(spec),
+      plan_(plan),
+      store_(store),
+      searches_(spec.workloads, spec.simulated_first > 0 ? api::kListedForSimulator : kSearched, pool_bytes) {
   for (const PlannedPoint& p : plan.points)
     if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }
@@ -74,7 +78,10 @@ NewPoint SweepTasks::add_point(const PlannedPoint& p) {
   t.restrictions = p.restrictions;
   t.base = p.base;
   t.simulate = spec_.simulate;
-  if (is_constructed(p)) search_for(t, p);
+  if (is_constructed(p)) {
+    t.simulated_first = spec_.simulated_first;
+    search_for(t, p);
+  }
   if (t.programs != nullptr && t.programs->from == SweepPrograms::From::kBase) t.reference = add_reference(p);
   const std::size_t task = add_task(std::move(t));
   tasks_[task].points.push_back(p.point.ordinal);
@@ -109,6 +116,7 @@ bool SweepTasks::is_constructed(const PlannedPoint& p) const {
 // one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
 void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
   t.search = searches_.add(*t.chip, t.restrictions);
+  if (t.simulated_first > 0) return;  // the simulator has enough to rank
   const PlannedPoint* at = &p;
   if (p.point.is_base) {
     const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {
@@ -138,7 +146,7 @@ std::size_t SweepTasks::add_task(Task t) {
   for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
   const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
   t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
-                                              t.simulate ? std::optional(mode) : std::nullopt));
+                                              {t.simulate ? std::optional(mode) : std::nullopt, t.simulated_first}));
   t.left = spec_.workloads.size();
   const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
   if (fresh) tasks_.push_back(std::move(t));

@@ -153,13 +153,14 @@ Tried tried(const arch::ArchSpec& smaller, const arch::ArchSpec& larger, const e
   const auto own = api::construct(e, larger, {{}, kKeep}).programs,
              known = api::construct(e, smaller, {{}, kKeep}).programs;
   Tried out{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
-  for (const auto& [p, estimate] : known) {
-    const double us = time_of(p, on_smaller, smaller), there = time_of(p, on_larger, larger);
+  for (const api::RankedProgram& r : known) {
+    const double us = time_of(r.program, on_smaller, smaller), there = time_of(r.program, on_larger, larger);
     if (us < out.smaller_us) out.same_us = there;
     out.smaller_us = std::min(out.smaller_us, us);
     out.larger_us = std::min(out.larger_us, there);
   }
-  for (const auto& [p, estimate] : own) out.larger_us = std::min(out.larger_us, time_of(p, on_larger, larger));
+  for (const api::RankedProgram& r : own)
+    out.larger_us = std::min(out.larger_us, time_of(r.program, on_larger, larger));
   return out;
 }
 

@@ -48,6 +48,57 @@ TEST_F(Compile, KeepsTenProgramsUnlessAskedOtherwise) {
   EXPECT_EQ(json(matmul(1024, {"--top", "1"})).at("operators").at(0).at("programs").size(), 1U);
 }
 
+// Of a list on which the first program is not the fastest one.
+TEST_F(Compile, TheSimulatorRanksWhereItIsTheEvaluator) {
+  const std::string log = path("times.jsonl").string();
+  const Args args = {"compile",
+                     "--arch",
+                     "a100",
+                     "--op",
+                     "C[m,n] +=! A[m,k] * B[k,n]",
+                     "--size",
+                     "m=256,n=256,k=512",
+                     "--dtype",
+                     "f16",
+                     "--evaluator",
+                     "sim=3",
+                     "--top",
+                     "4",
+                     "--log",
+                     log};
+  const Json document = json_of_long_work(args);
+  const Json programs = document.at("operators").at(0).at("programs");
+  ASSERT_EQ(programs.size(), 4U) << "three, and as many others, of which four are kept";
+  for (std::size_t r = 1; r < programs.size(); ++r)
+    EXPECT_LE(programs.at(r - 1).at("simulated_us"), programs.at(r).at("simulated_us"));
+  const std::string file = write("first.json", programs.at(0).at("program").dump());
+  const Json alone = json({"simulate", "--arch", "a100", "--program", file}).at("operators").at(0);
+  EXPECT_EQ(alone.at("simulated_us"), programs.at(0).at("simulated_us"));
+  EXPECT_EQ(document.at("total").at("simulated_us"), programs.at(0).at("simulated_us"));
+
+  const auto simulations = [&] {
+    const std::string kept = text_of_file(log);
+    const std::regex key("\"key\"");
+    return std::distance(std::sregex_iterator(kept.begin(), kept.end(), key), std::sregex_iterator());
+  };
+  EXPECT_EQ(simulations(), 6);
+  EXPECT_EQ(without_clock(json(args)), without_clock(document));
+  EXPECT_EQ(simulations(), 6) << "nothing was simulated a second time";
+}
+
+TEST_F(Compile, AnEvaluatorThatIsNoneIsNamed) {
+  const auto refusal = [&](const Args& more) {
+    const CliResult r = run(matmul(512, more));
+    EXPECT_EQ(r.status, 2);
+    return r.err;
+  };
+  for (const char* const text : {"sim", "sim=", "sim=0", "sim=1001", "simulator"})
+    EXPECT_EQ(refusal({"--evaluator", text}),
+              "--evaluator: expected model, or sim=N with N from 1 to 1000, got '" + std::string(text) + "'\n");
+  EXPECT_THAT(refusal({"--log", "times"}), HasSubstr("--log: only the simulator's times are kept; needs --evaluator"));
+  EXPECT_THAT(refusal({"--evaluator", "sim=2", "--pareto"}), HasSubstr("--evaluator excludes --pareto"));
+}
+
 TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
   const Json document =
       json_of_long_work({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});

@@ -30,7 +30,8 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
 class SweepSearches {
  public:
   // Keeps of programs that chips share so many bytes, all workloads together.
-  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes);
+  // `keep`: programs that a search finds at most.
+  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t keep, std::size_t pool_bytes);
 
   // The number of the search for that chip under those restrictions; `chip` outlives this.
   std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions);
@@ -75,6 +76,7 @@ class SweepSearches {
   };
 
   const std::vector<SweepWorkload>& workloads_;
+  std::size_t keep_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Requested> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common

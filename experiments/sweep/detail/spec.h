@@ -79,7 +79,8 @@ struct SweepSpec {
   base::Position constraints_at, axes_at;
   std::vector<SweepWorkload> workloads;
   std::vector<SweepPrograms> programs;
-  bool simulate = false;  // every point
+  bool simulate = false;            // every point
+  std::size_t simulated_first = 0;  // of `evaluator: sim=8`: the simulator ranks programs (api/simulate/evaluate.h)
   std::optional<SweepMultiFidelity> multi_fidelity;
 };
 

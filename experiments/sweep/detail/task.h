@@ -41,12 +41,21 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
 // The time of a given program on a chip; an error where it does not fit.
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
 
+// Rows of those of the constructed programs that the simulator ranks (api::places_to_simulate); a row with an error
+// where there are none.
+std::vector<MadeRow> rows_to_simulate(const arch::ArchSpec& a, const construct::Restrictions& restrictions,
+                                      const api::Ranked& own, std::size_t first);
+
+// How programs are simulated, where they are; `first`: those that the simulator ranks, 0 where the model chooses.
+struct Simulated {
+  std::optional<api::SimulationMode> mode;
+  std::size_t first = 0;
+};
+
 // What is asked of the programs of a point as a document: what names its rows beside chip and operator. `base` is the
-// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too, `simulate` how they
-// are simulated, where they are.
+// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too.
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside,
-                             std::optional<api::SimulationMode> simulate);
+                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated);
 
 // The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
 // is predicted to be on the base.

@@ -33,6 +33,7 @@ struct Task {
   std::optional<std::size_t> reference;  // the task whose programs are taken
   std::optional<std::size_t> judges;     // the task whose programs are simulated, chosen by the model there
   bool is_reference = false, simulate = false;
+  std::size_t simulated_first = 0;  // programs that the simulator ranks, beside as many others; 0: the model chooses
   std::vector<std::size_t> points;  // of the plan
 
   std::size_t left = 0;  // operators

@@ -11,13 +11,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/simulate/kept_times.h"
 #include "construct/search.h"
-#include "experiments/search/detail/kept_times.h"
 #include "tests/support/build.h"
 
 namespace tilescope::experiments {
 namespace {
 
+using api::KeptTimes;
 using testing::ElementsAre;
 
 constexpr double kNone = std::numeric_limits<double>::infinity();

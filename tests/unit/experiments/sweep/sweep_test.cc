@@ -50,8 +50,8 @@ class SweepTest : public tests::Stores {
     const Store s = store();
     return s.points(s.sweeps().front());
   }
-  void each_row(const Store::Visit& visit) const {
-    const Store s = store();
+  void each_row(const Store::Visit& visit, const std::string& name = "r.db") const {
+    const Store s = Stores::store(name);
     s.each_row(s.sweeps().front(), visit);
   }
 };
@@ -308,6 +308,28 @@ TEST_F(SweepTest, SimulatedTimesCountWhereTheyAreAskedFor) {
   EXPECT_EQ(run(text).computed, 0U);
   run(text, "one.db", 1);
   EXPECT_EQ(table(), table("one.db"));
+}
+
+// Among the programs that the simulator ranks are those that the model ranks first.
+TEST_F(SweepTest, TheSimulatorChoosesWhereItIsAskedTo) {
+  const std::string text =
+      "base: v100\naxes:\n  core.count: [4, 8]\n"
+      "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=192,n=128,k=64', id: mm}\n";
+  run("sweep: Model\nevaluator: sim\n" + text, "model.db");
+  run("sweep: Simulator\nevaluator: sim=3\n" + text, "simulator.db");
+  std::vector<double> by_model, by_simulator;
+  const auto take = [](std::vector<double>& times) {
+    return [&](const StoredPoint&, const StoredWorkload&, const StoredRow* row) {
+      ASSERT_TRUE(row->simulation) << row->error;
+      times.push_back(row->simulation->simulated_us);
+    };
+  };
+  each_row(take(by_model), "model.db");
+  each_row(take(by_simulator), "simulator.db");
+  ASSERT_THAT(by_simulator, SizeIs(by_model.size()));
+  for (std::size_t i = 0; i < by_model.size(); ++i)
+    EXPECT_LE(by_simulator[i], by_model[i] * 1.05) << "but for neighbours' programs";
+  EXPECT_EQ(run("sweep: Simulator\nevaluator: sim=3\n" + text, "simulator.db").computed, 0U);
 }
 
 TEST_F(SweepTest, ChipsThatDifferInWordsAloneAreOne) {

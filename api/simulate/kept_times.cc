@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/search/detail/kept_times.h"
+#include "api/simulate/kept_times.h"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "base/document.h"
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 KeptTimes::KeptTimes(const std::string& file) : name_(file) {
   if (file.empty()) return;
@@ -41,4 +41,4 @@ void KeptTimes::add(const std::string& key, double us) {
   if (!file_.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", name_));
 }
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

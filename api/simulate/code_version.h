@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 // Hash of all code that constructed programs and their times depend on. Stores of sweeps with different hashes are not
 // mixed.
@@ -13,4 +13,4 @@ std::string results_version();
 // Hash of the code that the simulated time of a given program depends on.
 std::string simulator_version();
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

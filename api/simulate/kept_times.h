@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Simulated times in a file of JSON lines that only grows, so that long work goes on where it was ended. For the .cc
-// files of experiments/.
+// Simulated times in a file of JSON lines that only grows, so that long work goes on where it was ended.
 
 #include <fstream>
 #include <string>
 #include <unordered_map>
 
-namespace tilescope::experiments {
+namespace tilescope::api {
 
 class KeptTimes {
  public:
@@ -26,4 +25,4 @@ class KeptTimes {
   std::ofstream file_;
 };
 
-}  // namespace tilescope::experiments
+}  // namespace tilescope::api

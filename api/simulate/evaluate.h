@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// `--evaluator`: who ranks the programs that were constructed, the model or the simulator.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/common/progress.h"
+#include "api/compile.h"
+#include "api/search.h"
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+
+namespace tilescope::api {
+
+struct RankedProgram;
+
+struct Evaluator {
+  std::size_t simulated = 0;  // programs of each operator that the model ranks first and the simulator ranks; 0: none
+  std::string log;            // file in which simulated times are kept (api/simulate/kept_times.h); may be empty
+};
+
+// The number in "sim=8", 0 for "model"; nullopt for another text, of which `kEvaluators` says what it is to be.
+std::optional<std::size_t> simulated_by(std::string_view evaluator);
+extern const std::string_view kEvaluators;
+
+// Programs of a list among which places_to_simulate looks for others than the first.
+inline constexpr std::size_t kListedForSimulator = 1000;
+
+// Which programs of a list, best first, the simulator ranks: the first `count`, and as many others, in turn those with
+// the largest block tile, those with the most bytes of the scratchpad in flight (tile times stages), and an even spread
+// over the list. Sorted.
+std::vector<std::size_t> places_to_simulate(const std::vector<RankedProgram>& programs, std::size_t count);
+
+// Like compile, but the programs are those that were simulated, by simulated time. An operator none of whose programs
+// can be simulated has an error. Progress counts simulations. Returns nullopt also where the chip's class is not
+// simulated.
+std::optional<std::vector<CompiledOperator>> compile_simulated(const Workload& workload, const arch::ArchSpec& a,
+                                                               const SearchOptions& search, std::size_t keep,
+                                                               const Evaluator& evaluator, int jobs,
+                                                               const Progress& progress, base::Diagnostics& diags);
+
+}  // namespace tilescope::api

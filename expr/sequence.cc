@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/sequence.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tilescope::expr {
+namespace {
+
+double bytes_of(const Tensor& t) {
+  return static_cast<double>(t.elements()) * static_cast<double>(base::size_of(t.dtype).n);
+}
+
+bool same_size(const Tensor& a, const Tensor& b) { return a.dtype == b.dtype && a.elements() == b.elements(); }
+
+std::string in_words(const Tensor& t) { return fmt::format("{} elements of {}", t.elements(), base::name_of(t.dtype)); }
+
+}  // namespace
+
+std::optional<std::string> TensorsOfSequence::array_of(const GivenInput& input, const Tensor& own,
+                                                       base::Diagnostics& diags) const {
+  // An id may have dots, a tensor's name has none.
+  const auto by_id = [&](std::string_view id) {
+    return std::find_if(operators_.begin(), operators_.end(), [&](const Operator& o) { return o.id == id; });
+  };
+  auto from = by_id(input.from);
+  std::string tensor;
+  if (from != operators_.end()) {
+    tensor = from->result;
+  } else if (const std::size_t dot = input.from.rfind('.'); dot != std::string::npos) {
+    from = by_id(std::string_view(input.from).substr(0, dot));
+    tensor = input.from.substr(dot + 1);
+  }
+  if (from == operators_.end()) {
+    std::vector<std::string_view> ids;
+    for (const Operator& o : operators_) ids.emplace_back(o.id);
+    diags.error(input.at, fmt::format("{}: no earlier operator has the id '{}'{}", input.tensor, input.from,
+                                      base::did_you_mean(input.from, ids)));
+    return std::nullopt;
+  }
+  const auto found = from->tensors.find(tensor);
+  if (found == from->tensors.end()) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, t] : from->tensors) names.emplace_back(name);
+    diags.error(input.at, fmt::format("{}: {} has no tensor {}; it has {}", input.tensor, from->id, tensor,
+                                      fmt::join(names, ", ")));
+    return std::nullopt;
+  }
+  if (!same_size(found->second, own)) {
+    diags.error(input.at, fmt::format("{}: it has {}, and {} of {} has {}", input.tensor, in_words(own), tensor,
+                                      from->id, in_words(found->second)));
+    return std::nullopt;
+  }
+  return array_of(static_cast<std::size_t>(from - operators_.begin()), tensor);
+}
+
+std::optional<std::string> TensorsOfSequence::result_named(const Tensor& own) const {
+  for (std::size_t i = operators_.size(); i-- > 0;) {
+    const Operator& o = operators_[i];
+    if (o.result == own.name && same_size(o.tensors.at(o.result), own)) return array_of(i, o.result);
+  }
+  return std::nullopt;
+}
+
+void TensorsOfSequence::add(const std::string& id, const Expression& e, const std::vector<GivenInput>& inputs,
+                            base::Diagnostics& diags) {
+  Operator op{id, e.tensors[static_cast<std::size_t>(e.stages.back().output)].name, {}, {}};
+  std::vector<const Tensor*> open;  // inputs whose array is not known yet, in the order in which stages read them
+  for (const Stage& stage : e.stages)
+    for (const Read& r : stage.reads) {
+      const Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)];
+      if (t.producer == kInput && op.tensors.emplace(t.name, t).second) open.push_back(&t);
+    }
+  for (const GivenInput& given : inputs) {
+    const auto own = std::find_if(open.begin(), open.end(), [&](const Tensor* t) { return t->name == given.tensor; });
+    if (own == open.end()) {
+      diags.error(given.at, fmt::format("inputs: {} has no input '{}'", id, given.tensor));
+    } else if (const auto array = array_of(given, **own, diags)) {
+      op.shared.emplace(given.tensor, *array);
+      open.erase(own);
+    }
+  }
+  std::erase_if(open, [&](const Tensor* t) {
+    const auto array = result_named(*t);
+    if (array) op.shared.emplace(t->name, *array);
+    return array.has_value();
+  });
+  if (!operators_.empty()) {
+    const Operator& before = operators_.back();
+    const std::string result = array_of(operators_.size() - 1, before.result);
+    const bool is_read =
+        std::any_of(op.shared.begin(), op.shared.end(), [&](const auto& s) { return s.second == result; });
+    const auto reader = std::find_if(open.begin(), open.end(),
+                                     [&](const Tensor* t) { return same_size(*t, before.tensors.at(before.result)); });
+    if (!is_read && reader != open.end()) op.shared.emplace((*reader)->name, result);
+  }
+  op.tensors.emplace(op.result, e.tensors[static_cast<std::size_t>(e.stages.back().output)]);
+  for (const auto& [name, t] : op.tensors)
+    if (!op.shared.contains(name)) bytes_ += bytes_of(t);
+  operators_.push_back(std::move(op));
+}
+
+std::string TensorsOfSequence::array_of(std::size_t op, const std::string& tensor) const {
+  const Operator& o = operators_[op];
+  const auto shared = o.shared.find(tensor);
+  return shared != o.shared.end() ? shared->second : o.id + '.' + tensor;
+}
+
+}  // namespace tilescope::expr
