@@ -145,7 +145,7 @@ CompiledOperator row_of(const ConstructedOperator& of, const SearchOptions& sear
   out.construct_ms = of.found.construct_ms;
   out.rounds = of.found.rounds;
   if (of.found.statistics) out.stats = stats_of(*of.found.statistics);
-  out.error = of.configurations ? of.configurations->error : of.found.error;
+  out.error = of.configurations && of.found.error.empty() ? of.configurations->error : of.found.error;
   out.configurations = of.configurations;
   for (const RankedProgram& p : of.found.programs) {
     CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a));

@@ -139,9 +139,9 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   auto operators = expressions_of(source.workload, diags);
   if (!operators) return std::nullopt;
   if (source.workload.sequence && sequence != nullptr) *sequence = Sequence::of(*operators, a, diags);
+  const std::size_t keep = source.workload.sequence ? 1 : source.top;
   auto constructed = construct_operators(
-      std::move(*operators), source.workload, a, {Search::kRoller}, source.top, jobs, [](std::size_t, std::size_t) {},
-      diags);
+      std::move(*operators), source.workload, a, {Search::kRoller}, keep, jobs, [](std::size_t, std::size_t) {}, diags);
   if (!constructed) return std::nullopt;
   return programs_of(std::move(*constructed));
 }

@@ -21,7 +21,6 @@ std::optional<Sequence> Sequence::of(const std::vector<NamedExpression>& operato
     diags.error(at, why);
   Sequence out;
   for (const NamedExpression& op : operators) {
-    out.ids_.push_back(op.id);
     out.tensors_.add(op.id, op.expression, op.inputs, diags);
   }
   if (diags.count() > errors) return std::nullopt;
@@ -42,7 +41,7 @@ tile::RProgram Sequence::with_arrays(std::size_t op, tile::RProgram p) const {
 
 std::string Sequence::inputs(std::size_t op) const {
   std::vector<std::string> parts;
-  for (const auto& [input, array] : tensors_.shared(op)) parts.push_back(input + '=' + array);
+  for (const auto& [input, array] : tensors_.shared(op)) parts.push_back(fmt::format("{}={}", input, array));
   return fmt::format("{}", fmt::join(parts, ","));
 }
 

@@ -34,7 +34,6 @@ class Sequence {
                                                         const arch::ArchSpec& a) const;
 
  private:
-  std::vector<std::string> ids_;
   expr::TensorsOfSequence tensors_;
 };
 

@@ -102,12 +102,14 @@ void read(const Value& v, const Context& c, const Scaled<Amount>& to) {
 }
 
 // In whole picoseconds, in which JEDEC states times, so that a decimal fraction of a nanosecond is exact; nullopt where
-// the product is beyond 64 bits.
+// the time's microseconds, times the clock's Hz, are beyond 64 bits.
 std::optional<Cycles> cycles_covering(Microseconds time, Hertz clock) {
-  constexpr std::int64_t kOfMicrosecond = 1'000'000, kOfSecond = kOfMicrosecond * 1'000'000;
-  const auto picoseconds = std::llround(time.v * static_cast<double>(kOfMicrosecond));
-  const auto product = base::checked_mul(picoseconds, clock.n);
-  return product ? std::optional(Cycles{base::ceil_div(*product, kOfSecond)}) : std::nullopt;
+  constexpr std::int64_t kMillion = 1'000'000;
+  const auto picoseconds = std::llround(time.v * static_cast<double>(kMillion));
+  const auto of_microseconds = base::checked_mul(picoseconds / kMillion, clock.n);
+  if (!of_microseconds) return std::nullopt;
+  const std::int64_t rest = *of_microseconds % kMillion * kMillion + picoseconds % kMillion * clock.n;
+  return Cycles{*of_microseconds / kMillion + base::ceil_div(rest, kMillion * kMillion)};
 }
 
 void read(const Value& v, const Context& c, const TimingSlot& to) {
@@ -120,7 +122,7 @@ void read(const Value& v, const Context& c, const TimingSlot& to) {
     cycles = cycles_covering(*time, to.clock);
     if (!cycles)
       c.diags.error(v.at,
-                    fmt::format("{}: {} are more cycles than fit 64 bits at {} Hz", c.path, v.describe(), to.clock.n));
+                    fmt::format("{}: {} is too long a time at a clock of {} Hz", c.path, v.describe(), to.clock.n));
   } else {
     read(v, c, cycles);
   }

@@ -132,7 +132,7 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const api::Workload workload = o.workload.read();
   const auto search = api::search_of(o.search, diags);
-  const auto simulated = api::simulated_by(o.evaluator);
+  const auto simulated = api::parse_evaluator(o.evaluator);
   if (!simulated)
     diags.error({diags.add_source("--evaluator")}, fmt::format("expected {}, got '{}'", api::kEvaluators, o.evaluator));
   else if (*simulated == 0 && !o.log.empty())
@@ -188,6 +188,7 @@ void add_compile(CLI::App& app, int& status) {
                     o->trying.seed);
   command->add_option("--top", o->top, "How many of the best programs of every operator are kept")
       ->check(whole_number(1, 1000))
+      ->excludes(command->get_option("--sequence"))
       ->capture_default_str();
   CLI::Option* evaluator =
       command

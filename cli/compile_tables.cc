@@ -174,13 +174,15 @@ std::vector<std::string> total_row(const TotalColumns& totals, const std::vector
   if (totals.counted()) row.push_back(totals.count());
   row.insert(row.end(), {"", "", ""});
   double cold_us = 0, predicted_us = 0;
+  bool all_cold = true;
   for (const CompiledOperator& op : operators) {
     if (op.programs.empty()) continue;
     const CompiledProgram& best = api::best_of(op);
+    all_cold = all_cold && best.cold_us;
     cold_us += static_cast<double>(op.count) * best.cold_us.value_or(0);
     predicted_us += static_cast<double>(op.count) * best.prediction.predicted_us;
   }
-  if (times.cold) row.insert(row.end(), {"", time_text(cold_us)});
+  if (times.cold) row.insert(row.end(), {"", all_cold ? time_text(cold_us) : "-"});
   if (times.simulated) row.push_back(time_text(predicted_us));
   row.insert(row.end(), {time_text(totals.totals().us), "100 %", totals.rate(), totals.bound_by()});
   return row;

@@ -225,10 +225,6 @@ int run(const Options& o) {
   if (a && !o.timeline.file.empty()) timeline = api::timeline_request(o.timeline, *a, diags);
   const api::SimulationHow how(mode.value_or(api::SimulationMode::kSampled), o.scale);
   if (a) api::check_scale(how, *a, diags);
-  if (source && source->workload.sequence && how.mode == api::SimulationMode::kScaled)
-    diags.error({diags.add_source("--sequence")},
-                "caches of a part of a chip do not hold what a chip's do; needs "
-                "--mode full or sampled");
   if (!diags.ok()) return report(diags);
   const auto rows = simulate(*source, *a, how, o.jobs, timeline, diags);
   if (!rows) return report(diags);

@@ -128,9 +128,9 @@ Cycle cycles_of_buses(const Statistics& t, const MemorySpec& m) {
 
 KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, Statistics& t, const Gpu& gpu,
                        Cycle running) {
-  if (m.part) count_whole(*m.part, k.blocks, t);
-  // Time and traffic are extrapolated apart.
-  else if (!m.behind_cores && gpu.sampler().skipped_any())
+  if (m.part)
+    count_whole(*m.part, k.blocks, t);
+  else if (!m.behind_cores && gpu.sampler().skipped_any())  // then time and traffic are extrapolated separately
     running = std::max(running, cycles_of_buses(t, m.memory));
   KernelReport r;
   r.name = k.name;

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -12,6 +13,7 @@
 
 #include "api/constructed.h"
 #include "api/simulate/simulated_times.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "base/parse_number.h"
 #include "targets/target.h"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMostSimulated = 1000;
 
+// Iterations of a step of a block of the first stage.
 double tile_of(const tile::RProgram& p) {
   return std::visit(
       [](const auto& stages) {
@@ -31,20 +34,44 @@ double tile_of(const tile::RProgram& p) {
       p.nodes);
 }
 
+// The same of all steps whose operands the scratchpad holds.
 double in_flight(const tile::RProgram& p) {
   const auto* stages = std::get_if<std::vector<tile::StageProgram>>(&p.nodes);
   return tile_of(p) * (stages == nullptr ? 1 : static_cast<double>(stages->front().num_stages));
+}
+
+// Leaves the programs at these places that have a time, fastest first; an error where none has one, or one was lost.
+void rank(Ranked& found, const std::vector<std::size_t>& places, std::span<const SimulatedTime> times,
+          std::size_t keep) {
+  std::vector<RankedProgram> simulated;
+  const SimulatedTime* none = nullptr;
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    if (!times[n].us) {
+      if (none == nullptr || times[n].lost) none = &times[n];
+      continue;
+    }
+    simulated.push_back(std::move(found.programs[places[n]]));
+    simulated.back().simulated_us = times[n].us;
+  }
+  if (none != nullptr && none->lost)
+    found.error = fmt::format("a simulation was lost, try again (--log keeps the others): {}", none->why);
+  else if (none != nullptr && simulated.empty())
+    found.error = fmt::format("none of {} programs can be simulated: {}", places.size(), none->why);
+  std::stable_sort(simulated.begin(), simulated.end(),
+                   [](const RankedProgram& x, const RankedProgram& y) { return *x.simulated_us < *y.simulated_us; });
+  if (simulated.size() > keep) simulated.resize(keep);
+  found.programs = std::move(simulated);
 }
 
 }  // namespace
 
 const std::string_view kEvaluators = "model, or sim=N with N from 1 to 1000";
 
-std::optional<std::size_t> simulated_by(std::string_view evaluator) {
-  if (evaluator == "model") return 0;
+std::optional<std::size_t> parse_evaluator(std::string_view text) {
+  if (text == "model") return 0;
   constexpr std::string_view kSim = "sim=";
-  if (!evaluator.starts_with(kSim)) return std::nullopt;
-  const auto count = base::parse_integer<std::size_t>(evaluator.substr(kSim.size()));
+  if (!text.starts_with(kSim)) return std::nullopt;
+  const auto count = base::parse_integer<std::size_t>(text.substr(kSim.size()));
   return count && *count >= 1 && *count <= kMostSimulated ? count : std::nullopt;
 }
 
@@ -83,6 +110,13 @@ std::optional<std::vector<CompiledOperator>> compile_simulated(const Workload& w
     diags.error({diags.add_source(base::option("evaluator"))}, why);
     return std::nullopt;
   }
+  base::check(!workload.sequence, "programs are ranked alone");
+  if (search.search == Search::kWelderOpen) {
+    diags.error({diags.add_source(base::option("evaluator"))},
+                fmt::format("{} welder-open ranks configurations, which cannot be simulated", base::option("search")));
+    return std::nullopt;
+  }
+  SimulatedTimes times(a, evaluator.log, jobs);
   auto operators = expressions_of(workload, diags);
   if (!operators) return std::nullopt;
   auto constructed = construct_operators(
@@ -94,27 +128,12 @@ std::optional<std::vector<CompiledOperator>> compile_simulated(const Workload& w
   for (const ConstructedOperator& op : *constructed)
     for (const std::size_t place : places.emplace_back(places_to_simulate(op.found.programs, evaluator.simulated)))
       programs.push_back(&op.found.programs[place].program);
-  SimulatedTimes times(a, evaluator.log, jobs);
   std::size_t done = 0;
-  const auto us = times.of(programs, [&] { progress(++done, programs.size()); });
-  auto next = us.begin();
+  const std::vector<SimulatedTime> of_programs = times.of(programs, [&] { progress(++done, programs.size()); });
+  std::span<const SimulatedTime> rest = of_programs;
   for (std::size_t i = 0; i < constructed->size(); ++i) {
-    Ranked& found = (*constructed)[i].found;
-    std::vector<RankedProgram> simulated;
-    for (const std::size_t place : places[i])
-      if (const auto time = *next++; time) {
-        simulated.push_back(std::move(found.programs[place]));
-        simulated.back().simulated_us = *time;
-      }
-    if (simulated.empty() && !found.programs.empty()) {
-      const std::string& why = times.lost().empty() ? times.refusal() : times.lost();
-      found.error =
-          fmt::format("none of {} programs could be simulated{}{}", places[i].size(), why.empty() ? "" : ": ", why);
-    }
-    std::stable_sort(simulated.begin(), simulated.end(),
-                     [](const RankedProgram& x, const RankedProgram& y) { return *x.simulated_us < *y.simulated_us; });
-    if (simulated.size() > keep) simulated.resize(keep);
-    found.programs = std::move(simulated);
+    rank((*constructed)[i].found, places[i], rest.first(places[i].size()), keep);
+    rest = rest.subspan(places[i].size());
   }
   return rows_of(*constructed, search, a);
 }

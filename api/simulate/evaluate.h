@@ -24,20 +24,20 @@ struct Evaluator {
 };
 
 // The number in "sim=8", 0 for "model"; nullopt for another text, of which `kEvaluators` says what it is to be.
-std::optional<std::size_t> simulated_by(std::string_view evaluator);
+std::optional<std::size_t> parse_evaluator(std::string_view text);
 extern const std::string_view kEvaluators;
 
 // Programs of a list among which places_to_simulate looks for others than the first.
 inline constexpr std::size_t kListedForSimulator = 1000;
 
 // Which programs of a list, best first, the simulator ranks: the first `count`, and as many others, in turn those with
-// the largest block tile, those with the most bytes of the scratchpad in flight (tile times stages), and an even spread
-// over the list. Sorted.
+// the most iterations in a step of a block, those with the most in all steps that the scratchpad holds, and an even
+// spread over the list. Sorted.
 std::vector<std::size_t> places_to_simulate(const std::vector<RankedProgram>& programs, std::size_t count);
 
 // Like compile, but the programs are those that were simulated, by simulated time. An operator none of whose programs
-// can be simulated has an error. Progress counts simulations. Returns nullopt also where the chip's class is not
-// simulated.
+// can be simulated has an error, and one that lost a simulation. Progress counts simulations. Returns nullopt also
+// where the chip's class is not simulated. Throws std::runtime_error where the log cannot be written.
 std::optional<std::vector<CompiledOperator>> compile_simulated(const Workload& workload, const arch::ArchSpec& a,
                                                                const SearchOptions& search, std::size_t keep,
                                                                const Evaluator& evaluator, int jobs,

@@ -2,6 +2,8 @@
 #include "api/simulate/kept_times.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 
@@ -20,8 +22,14 @@ KeptTimes::KeptTimes(const std::string& file) : name_(file) {
     const base::Value* key = row ? row->find("key") : nullptr;
     const base::Value* us = row ? row->find("us") : nullptr;
     if (key == nullptr || us == nullptr || key->get_if<std::string>() == nullptr) continue;
+    const std::int64_t* whole = us->get_if<std::int64_t>();
     const double* time = us->get_if<double>();
-    times_[*key->get_if<std::string>()] = time != nullptr ? *time : std::numeric_limits<double>::infinity();
+    const double value = whole != nullptr  ? static_cast<double>(*whole)
+                         : time != nullptr ? *time
+                                           : std::numeric_limits<double>::infinity();
+    const bool is_time = whole != nullptr || time != nullptr;
+    if (us->get_if<std::nullptr_t>() == nullptr && !(is_time && value > 0)) continue;  // it is simulated again
+    times_[*key->get_if<std::string>()] = value;
   }
   file_.open(file, std::ios::app);
   file_ << '\n';  // after what may have been cut off

@@ -82,13 +82,16 @@ void set_in_sequence(const Sequence& sequence, std::vector<SimulatedProgram> sim
     }
     if (auto alone = std::exchange(row.simulation, std::nullopt)) row.cold_simulated_us = alone->simulated_us;
   }
+  const bool failed = simulated.size() < runnable.size() || !simulated.front().error.empty();
   for (std::size_t i = 0; i < runnable.size(); ++i) {
     SimulatedRow& row = rows[runnable[i]];
-    if (i >= simulated.size()) continue;
+    if (failed) {
+      row.errors.push_back("the sequence: " + simulated.front().error);
+      continue;
+    }
     row.cpu_seconds += simulated[i].cpu_seconds;
     row.peak_bytes = std::max(row.peak_bytes, simulated[i].peak_bytes);
     row.simulation = std::move(simulated[i].simulation);
-    if (!simulated[i].error.empty()) row.errors.push_back("the sequence: " + simulated[i].error);
   }
 }
 
@@ -107,9 +110,13 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags) {
   if (source.kernels) return simulate_kernels(*source.kernels, a, how, timeline, progress, diags);
+  if (source.workload.sequence && how.mode == SimulationMode::kScaled)
+    diags.error({diags.add_source(base::option("sequence"))},
+                fmt::format("caches of a part of a chip do not hold what a chip's do; needs {} full or sampled",
+                            base::option("mode")));
   std::optional<Sequence> sequence;
   auto given = given_programs(source, a, jobs, diags, &sequence);
-  if (!given) return std::nullopt;
+  if (!given || !diags.ok()) return std::nullopt;
   const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
   std::vector<SimulatedRow> rows;
   std::vector<std::size_t> runnable;

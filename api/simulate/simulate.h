@@ -89,8 +89,9 @@ TimedOperator timed(const SimulatedRow& row);
 
 // Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
 // their number. Returns nullopt if the source has mistakes; a program that cannot run becomes a row with errors. A
-// sequence is simulated as a whole, in one worker, and each of its programs alone; where one cannot run, none has a
-// time in the sequence. A timeline is of the first program; its file appears complete or not at all.
+// sequence is simulated as a whole, in one worker, and each of its programs alone; where one cannot run, all rows have
+// its error in place of times in the sequence. An operator without a program is left out. A timeline is of the first
+// program; its file appears complete or not at all.
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
                                                   const SimulationHow& how, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,

@@ -72,6 +72,13 @@ sim::Mode mode_of(SimulationMode m) {
   return sim::Mode::kFull;
 }
 
+sim::SimOptions options_of(const SimulationHow& how) {
+  sim::SimOptions options;
+  options.mode = mode_of(how.mode);
+  options.scale = how.scale;
+  return options;
+}
+
 }  // namespace
 
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
@@ -81,9 +88,7 @@ std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSp
 
 std::string simulate_fastest_in_worker(const std::vector<const tile::RProgram*>& programs, const arch::ArchSpec& a,
                                        const SimulationHow& how) {
-  sim::SimOptions options;
-  options.mode = mode_of(how.mode);
-  options.scale = how.scale;
+  sim::SimOptions options = options_of(how);
   std::optional<Simulation> fastest;
   std::size_t place = 0;
   std::exception_ptr refused;
@@ -104,8 +109,7 @@ std::string simulate_sequence_in_worker(const std::vector<tile::RProgram>& progr
   const targets::Target& target = targets::target_of(a);
   std::vector<targets::Lowered> all;
   for (const tile::RProgram& p : programs) all.push_back(lowered(p, a));
-  sim::SimOptions options;
-  options.mode = mode_of(how.mode);
+  const sim::SimOptions options = options_of(how);
   const sim::SimReport report = target.simulate(target.join(all), a, options);
   base::List simulations;
   auto next = report.kernels.begin();
@@ -120,9 +124,7 @@ std::string simulate_sequence_in_worker(const std::vector<tile::RProgram>& progr
 std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& request) {
   const targets::Target& target = targets::target_of(a);
-  sim::SimOptions options;
-  options.mode = mode_of(how.mode);
-  options.scale = how.scale;
+  sim::SimOptions options = options_of(how);
   if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options))));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);

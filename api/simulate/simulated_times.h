@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Simulated times of many programs on one chip, each simulated once, also over several runs if they are kept in a file.
-// For api/ and experiments/ only.
+// Simulated times of many programs on one chip, which are remembered, also over several runs if they are kept in a
+// file. For api/ and experiments/ only.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,27 +15,28 @@
 
 namespace tilescope::api {
 
+// A program's time, or why it has none.
+struct SimulatedTime {
+  std::optional<double> us;
+  std::string why;
+  bool lost = false;  // the worker's process died, which says nothing about the program
+};
+
 class SimulatedTimes {
  public:
-  // `file` of KeptTimes; may be empty. The chip must outlive this object.
+  // `file` of KeptTimes; may be empty. The chip must outlive this object. Throws std::runtime_error where the file
+  // cannot be written.
   SimulatedTimes(const arch::ArchSpec& a, const std::string& file, int jobs);
 
-  // Microseconds of each program, sampled; nullopt where the simulator refuses it or its process died. Calls `done`
-  // after each program whose time is known, from this thread. Times are kept as they come.
-  std::vector<std::optional<double>> of(const std::vector<const tile::RProgram*>& programs,
-                                        const std::function<void()>& done);
-
-  // Why a program of the last call has no time, where the simulator said it in that call; empty if all have one.
-  const std::string& refusal() const { return refusal_; }
-  // How a process of the last call died, which says nothing about its program; empty if none did.
-  const std::string& lost() const { return lost_; }
+  // The time of each program, sampled. Calls `done` for each program, from this thread. Times are kept as they come.
+  std::vector<SimulatedTime> of(const std::vector<const tile::RProgram*>& programs, const std::function<void()>& done);
 
  private:
   const arch::ArchSpec& chip_;
   int jobs_;
   std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
   KeptTimes kept_;
-  std::string refusal_, lost_;
+  std::map<std::string, std::string> refusals_;  // of this run, by key
 };
 
 }  // namespace tilescope::api

@@ -34,8 +34,10 @@ class SimulatedCostModel {
     std::vector<const tile::RProgram*> asked;
     for (const tile::RProgram& p : programs) asked.push_back(&p);
     std::vector<base::Microseconds> out;
-    for (const auto& us : times_.of(asked, evaluated_)) out.push_back({us ? *us - launch_us_ : kNone});
-    if (!times_.lost().empty()) lost_ = times_.lost();
+    for (const api::SimulatedTime& time : times_.of(asked, evaluated_)) {
+      out.push_back({time.us ? *time.us - launch_us_ : kNone});
+      if (time.lost) lost_ = time.why;
+    }
     return out;
   }
 

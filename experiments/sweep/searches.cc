@@ -12,15 +12,16 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
   return a.pads == b.pads && a.block == b.block;
 }
 
-SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t keep, std::size_t pool_bytes)
-    : workloads_(workloads), keep_(keep) {
+SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes)
+    : workloads_(workloads) {
   for (std::size_t w = 0; w < workloads.size(); ++w)
     pools_.push_back(std::make_unique<Pools>(pool_bytes / workloads.size()));
 }
 
-std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions) {
+std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions,
+                               std::size_t keep) {
   const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Requested& s) {
-    return s.chip == &chip && restrict_alike(s.restrictions, restrictions);
+    return s.chip == &chip && s.keep == keep && restrict_alike(s.restrictions, restrictions);
   });
   const auto number = static_cast<std::size_t>(known - searches_.begin());
   if (number < searches_.size()) return number;
@@ -30,7 +31,7 @@ std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Rest
   });
   const auto geometry =
       std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.neutral == neutral; });
-  searches_.push_back({&chip, restrictions, static_cast<std::size_t>(pool - shared_.begin()),
+  searches_.push_back({&chip, restrictions, keep, static_cast<std::size_t>(pool - shared_.begin()),
                        static_cast<std::size_t>(geometry - shared_.begin())});
   if (pool == shared_.end()) shared_.push_back({std::move(neutral), restrictions});
   return number;
@@ -61,7 +62,7 @@ std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::si
     const std::lock_guard alone(shared.one_at_a_time);
     const std::uint64_t made = shared.pools.made();
     auto programs = std::make_shared<api::Ranked>(api::construct(
-        workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, keep_, s.restrictions}, &shared.pools));
+        workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, s.keep, s.restrictions}, &shared.pools));
     if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
     if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;

@@ -134,13 +134,13 @@ class SpecReader {
 
   void read_evaluator(const Value& v) {
     if (v.is_map()) return read_multi_fidelity(v);
-    const std::string* text = v.get_if<std::string>();
-    if (const auto first = text == nullptr ? std::nullopt : api::simulated_by(*text); first && *first > 0) {
-      out_.simulate = true;
-      out_.simulated_first = *first;
-    } else if (const auto evaluator = base::as_choice(&v, "evaluator", {"model", "sim", "sim=8"}, diags_)) {
-      out_.simulate = *evaluator == 1;
-    }
+    const auto text = base::as_text(&v, "evaluator", diags_);
+    if (!text) return;
+    const std::optional<std::size_t> first = *text == "sim" ? 0 : api::parse_evaluator(*text);
+    if (!first)
+      diags_.error(v.at, fmt::format("evaluator: expected sim, {}, got {}", api::kEvaluators, v.describe()));
+    else
+      out_.simulate = *text != "model", out_.simulated_first = *first;
   }
 
   void read_multi_fidelity(const Value& v) {

@@ -12,10 +12,7 @@
 namespace tilescope::experiments {
 
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
-    : spec_(spec),
-      plan_(plan),
-      store_(store),
-      searches_(spec.workloads, spec.simulated_first > 0 ? api::kListedForSimulator : kSearched, pool_bytes) {
+    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
   for (const PlannedPoint& p : plan.points)
     if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }
@@ -115,8 +112,9 @@ bool SweepTasks::is_constructed(const PlannedPoint& p) const {
 // The task's own search and those beside it, under the same restrictions: its base's, and those of its neighbours,
 // one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
 void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
-  t.search = searches_.add(*t.chip, t.restrictions);
-  if (t.simulated_first > 0) return;  // the simulator has enough to rank
+  const bool simulator_ranks = t.simulated_first > 0;
+  t.search = searches_.add(*t.chip, t.restrictions, simulator_ranks ? api::kListedForSimulator : kSearched);
+  if (simulator_ranks) return;  // it has enough to rank
   const PlannedPoint* at = &p;
   if (p.point.is_base) {
     const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {

@@ -164,7 +164,7 @@ Traffic StageHomes::reduced() const {
   const double received = of(s.share * (s.parts - 1)) * s.element_bytes;
   const bool all_receive = s.receivers == s.parts;
   const double sent = of(s.sums - (all_receive ? s.share : 0)) * s.element_bytes;
-  Traffic t{received, std::max(sent, 0.0), of(s.parts - 1), of(all_receive ? s.parts - 1 : s.receivers)};
+  Traffic t{received, sent, of(s.parts - 1), of(all_receive ? s.parts - 1 : s.receivers)};
   link_.add_ways(s_.space->output, mean_reduced_bytes(), of(s_.cores()), t);
   return t;
 }

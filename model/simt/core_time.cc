@@ -70,11 +70,10 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
 }  // namespace
 
 double device_cache_time_us(const DeviceTraffic& t, const Machine& m, std::size_t cache) {
-  double port_bytes = t.caches[cache].bytes();
-  if (cache == 0)
-    port_bytes += m.device_caches[0].request_bytes *
-                  (t.caches[0].read * t.requests_per_byte.read + t.caches[0].written * t.requests_per_byte.written);
-  const double ports_us = port_bytes / m.device_caches[cache].bytes_per_us;
+  const Moved& moved = t.caches[cache];
+  const double requests =
+      cache == 0 ? moved.read * t.requests_per_byte.read + moved.written * t.requests_per_byte.written : 0;
+  const double ports_us = m.device_caches[cache].port_us(moved.bytes(), requests);
   return cache == 0 && m.bounds.of_cache() ? std::max(ports_us, least_cache_time_us(t, m)) : ports_us;
 }
 

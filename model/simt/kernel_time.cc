@@ -35,9 +35,8 @@ std::optional<Combining> combining_of(const Counts& counts, const Machine& m) {
   for (std::size_t i = 0; i < m.device_caches.size(); ++i) {
     const DeviceCache& cache = m.device_caches[i];
     // Neighbouring threads read and write neighbouring elements: whole lines.
-    const double of_requests =
-        i == 0 && cache.request_bytes > 0 ? cache.request_bytes / static_cast<double>(m.device_line_bytes) : 0;
-    c.cache_us[i] = (partial * (1 - kept) + written) * (1 + of_requests) / cache.bytes_per_us;
+    const double bytes = partial * (1 - kept) + written;
+    c.cache_us[i] = cache.port_us(bytes, i == 0 ? bytes / static_cast<double>(m.device_line_bytes) : 0);
     come_from(cache.latency_cycles);
     kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
   }

@@ -36,6 +36,9 @@ struct DeviceCache {
   double request_bytes = 0;  // the ports' time for a request besides its data; only of the cache that cores reach first
   std::int64_t sector_bytes = 0;
 
+  // Of its ports, for so many bytes in so many requests.
+  double port_us(double bytes, double requests) const { return (bytes + requests * request_bytes) / bytes_per_us; }
+
   bool operator==(const DeviceCache&) const = default;
 };
 

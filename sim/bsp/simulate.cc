@@ -41,10 +41,6 @@ struct Round {
   std::vector<std::int64_t> kind;  // rounds that are alike
 };
 
-void add(LevelStatistics& to, const LevelStatistics& more) {
-  to.requests += more.requests, to.transactions += more.transactions, to.hits += more.hits;
-  to.read_bytes += more.read_bytes, to.written_bytes += more.written_bytes;
-}
 LevelStatistics over(const LevelStatistics& sum, std::int64_t n) {
   return {sum.requests / n, sum.transactions / n, sum.hits / n, sum.read_bytes / n, sum.written_bytes / n};
 }

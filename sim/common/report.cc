@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace tilescope::sim {
-namespace {
 
 void add(LevelStatistics& sum, const LevelStatistics& more) {
   sum.requests += more.requests;
@@ -13,8 +12,6 @@ void add(LevelStatistics& sum, const LevelStatistics& more) {
   sum.read_bytes += more.read_bytes;
   sum.written_bytes += more.written_bytes;
 }
-
-}  // namespace
 
 void add(SimReport& all, KernelReport kernel) {
   all.cycles += kernel.cycles;

@@ -99,6 +99,7 @@ struct SimReport {
   std::int64_t running() const { return cycles - launch; }
 };
 
+void add(LevelStatistics& sum, const LevelStatistics& more);
 // Adds a kernel that runs after those of the report.
 void add(SimReport& all, KernelReport kernel);
 

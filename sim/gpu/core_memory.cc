@@ -157,8 +157,7 @@ Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t 
   Cycle lanes = memory_lanes_.book(t, warp) - cycles_of(machine_.memory_lanes, warp);
   if (asynchronous) {
     lanes = std::max(lanes, copies_free_);
-    copies_free_ = std::max(t, copies_free_) +
-                   (code_->fences_copies() ? machine_.fenced_copy_interval : machine_.async_copy_interval);
+    copies_free_ = lanes + (code_->fences_copies() ? machine_.fenced_copy_interval : machine_.async_copy_interval);
   }
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;

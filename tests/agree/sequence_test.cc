@@ -88,6 +88,27 @@ TEST(Sequence, WhatTheOperatorBeforeWroteIsNotFetchedAgain) {
   EXPECT_LT(operators[1].programs.front().prediction.predicted_us, operators[1].programs.front().cold_us.value());
 }
 
+// Programs of several stages, which share kernels.
+TEST(Sequence, TakesStagesThatShareKernels) {
+  const Written suite(
+      "  - {id: softmax, op: 'M[i] max=! I[i,j]; E[i,j] = exp(I[i,j] - M[i]); S[i] +=! E[i,j]; P[i,j] = E[i,j] / "
+      "S[i]', "
+      "sizes: {i: 256, j: 512}}\n"
+      "  - {id: norm, op: 'S[m] +=! P[m,n] * P[m,n]; O[m,n] = P[m,n] * rsqrt(S[m])', sizes: {m: 256, n: 512}}\n");
+  for (const char* const name : {"v100", "a100"}) {
+    const arch::ArchSpec a = chip(name);
+    const auto rows = simulated(suite, a);
+    const auto operators = compiled(suite, a);
+    EXPECT_TRUE(operators[0].programs.front().stages > 1);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_TRUE(rows[i].errors.empty()) << rows[i].errors.front();
+      ASSERT_TRUE(rows[i].simulation && rows[i].cold_simulated_us);
+      EXPECT_TRUE(operators[i].programs.front().cold_us);
+    }
+    EXPECT_EQ(dram_reads(rows[1]), 0) << name;
+  }
+}
+
 TEST(Sequence, ATensorLargerThanTheCacheIsFetchedAgain) {
   constexpr std::int64_t kElements = 1 << 23;
   const arch::ArchSpec a = chip("v100");

@@ -11,7 +11,6 @@
 namespace tilescope::tile {
 namespace {
 
-// Boxes are laid out as core matrices are, and nothing else reads them.
 // Whether an instruction's operand is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   const MatrixUnit& u = *p.matrix();

@@ -8,7 +8,7 @@ log(predicted / measured) and of its absolute value over the programs that copy
   small    4 or 8 B at a time, for fragments that threads load themselves; beside all others that copy so, 16 B at a time
   fenced   for products that read the scratchpad (wgmma), after a proxy fence
 
-Programs whose registers do not hold their sums are left out: compilers spill these.
+Of the latter, programs whose registers do not hold their sums are left out: compilers spill these.
 """
 
 import json

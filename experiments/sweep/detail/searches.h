@@ -29,12 +29,12 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
 
 class SweepSearches {
  public:
-  // Keeps of programs that chips share so many bytes, all workloads together.
-  // `keep`: programs that a search finds at most.
-  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t keep, std::size_t pool_bytes);
+  // Programs that chips share take at most so many bytes, of all workloads together.
+  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes);
 
-  // The number of the search for that chip under those restrictions; `chip` outlives this.
-  std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions);
+  // The number of the search for the best `keep` programs for that chip under those restrictions; `chip` outlives this.
+  std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions,
+                  std::size_t keep = kSearched);
   const arch::ArchSpec& chip_of(std::size_t search) const { return *searches_[search].chip; }
   // A number that searches which share programs have in common, in the order in which they were added.
   std::size_t pool_of(std::size_t search) const { return searches_[search].pool; }
@@ -52,6 +52,7 @@ class SweepSearches {
   struct Requested {
     const arch::ArchSpec* chip = nullptr;
     construct::Restrictions restrictions;
+    std::size_t keep = kSearched;
     std::size_t pool = 0;      // by number: of one geometry under the same restrictions
     std::size_t geometry = 0;  // the number of its first pool
   };
@@ -76,7 +77,6 @@ class SweepSearches {
   };
 
   const std::vector<SweepWorkload>& workloads_;
-  std::size_t keep_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Requested> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common

@@ -34,14 +34,6 @@ class StageHomes {
   Traffic brought(std::size_t i, const tile::Windows& windows) const;
   Traffic gathered(std::size_t i, const tile::Windows& windows) const;
   Traffic shifted(std::size_t i) const;
-  // Shares of partial sums, of the core that gets most; the bytes that a core gets in the mean. One block of every
-  // core's results to the DRAM.
-  Traffic reduced() const;
-  double mean_reduced_bytes() const;
-  Traffic stored_block() const;
-
- private:
-  friend class Phase;
   // Cores that hold parts of the same sums each add up a share. Where sums are fewer than cores, the last ones have
   // none.
   struct SumShares {
@@ -49,6 +41,13 @@ class StageHomes {
     double element_bytes = 0;
   };
   SumShares sum_shares() const;
+  // Shares of partial sums, of the core that gets most; the bytes that a core gets in the mean. One block of every
+  // core's results to the DRAM.
+  Traffic reduced() const;
+  double mean_reduced_bytes() const;
+  Traffic stored_block() const;
+
+ private:
   struct FromHome;
   FromHome from_home(std::size_t i, const tile::Extents& tile, std::int64_t home) const;
   Traffic from_dram(std::size_t i, const tile::Extents& tile) const;
