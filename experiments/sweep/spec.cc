@@ -138,7 +138,7 @@ class SpecReader {
     if (!text) return;
     const std::optional<std::size_t> first = *text == "sim" ? 0 : api::parse_evaluator(*text);
     if (!first)
-      diags_.error(v.at, fmt::format("evaluator: expected sim, {}, got {}", api::kEvaluators, v.describe()));
+      diags_.error(v.at, fmt::format("evaluator: expected sim, {}, got '{}'", api::kEvaluators, *text));
     else
       out_.simulate = *text != "model", out_.simulated_first = *first;
   }
