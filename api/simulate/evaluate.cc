@@ -21,8 +21,6 @@
 namespace tilescope::api {
 namespace {
 
-constexpr std::size_t kMostSimulated = 1000;
-
 // Iterations of a step of a block of the first stage.
 double tile_of(const tile::RProgram& p) {
   return std::visit(
@@ -65,14 +63,14 @@ void rank(Ranked& found, const std::vector<std::size_t>& places, std::span<const
 
 }  // namespace
 
-const std::string_view kEvaluators = "model, or sim=N with N from 1 to 1000";
+const std::string kEvaluators = fmt::format("model, or sim=N with N from 1 to {}", kListedForSimulator);
 
 std::optional<std::size_t> parse_evaluator(std::string_view text) {
   if (text == "model") return 0;
   constexpr std::string_view kSim = "sim=";
   if (!text.starts_with(kSim)) return std::nullopt;
   const auto count = base::parse_integer<std::size_t>(text.substr(kSim.size()));
-  return count && *count >= 1 && *count <= kMostSimulated ? count : std::nullopt;
+  return count && *count >= 1 && *count <= kListedForSimulator ? count : std::nullopt;
 }
 
 std::vector<std::size_t> places_to_simulate(const std::vector<RankedProgram>& programs, std::size_t count) {

@@ -23,11 +23,12 @@ struct Evaluator {
   std::string log;            // file in which simulated times are kept (api/simulate/kept_times.h); may be empty
 };
 
-// The number in "sim=8", 0 for "model"; nullopt for another text, of which `kEvaluators` says what it is to be.
+// The number in "sim=8", 0 for "model"; nullopt for any other text. `kEvaluators` lists the accepted texts.
 std::optional<std::size_t> parse_evaluator(std::string_view text);
-extern const std::string_view kEvaluators;
+extern const std::string kEvaluators;
 
-// Programs of a list among which places_to_simulate looks for others than the first.
+// The length of the model's list from which the simulator's programs are chosen, and so the largest N of sim=N. The
+// study experiments/studies/first_is_best lists as many.
 inline constexpr std::size_t kListedForSimulator = 1000;
 
 // Which programs of a list, best first, the simulator ranks: the first `count`, and as many others, in turn those with

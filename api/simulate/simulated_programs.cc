@@ -147,6 +147,15 @@ std::optional<base::Value> document_of(const WorkerResult& r) {
   return r.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
 }
 
+SimulatedProgram without_simulation(WorkerResult r) {
+  SimulatedProgram out;
+  out.cpu_seconds = r.cpu_seconds;
+  out.peak_bytes = r.peak_bytes;
+  out.error = std::move(r.error);
+  out.died = r.died;
+  return out;
+}
+
 Simulation read_simulation(const base::Value& document) {
   auto simulation = base::row_of<Simulation>(document);
   base::check(simulation.has_value(), "a worker writes a simulation");
@@ -158,11 +167,7 @@ Simulation read_simulation(const base::Value& document) {
 std::vector<SimulatedProgram> simulated_sequence(WorkerResult r, const arch::ArchSpec& a) {
   name_library(r, a);
   const auto document = document_of(r);
-  SimulatedProgram of_all;
-  of_all.cpu_seconds = r.cpu_seconds;
-  of_all.peak_bytes = r.peak_bytes;
-  of_all.error = std::move(r.error);
-  of_all.died = r.died;
+  SimulatedProgram of_all = without_simulation(std::move(r));
   std::vector<SimulatedProgram> out;
   if (document)
     for (const base::Value& simulation : *document->find(kSimulations)->get_if<base::List>())
@@ -183,11 +188,7 @@ std::pair<std::size_t, SimulatedProgram> fastest_by(WorkerResult answer, const a
 SimulatedProgram simulated_by(WorkerResult r, const arch::ArchSpec& a) {
   name_library(r, a);
   const auto document = document_of(r);
-  SimulatedProgram p;
-  p.cpu_seconds = r.cpu_seconds;
-  p.peak_bytes = r.peak_bytes;
-  p.error = std::move(r.error);
-  p.died = r.died;
+  SimulatedProgram p = without_simulation(std::move(r));
   if (document) {
     p.simulation = read_simulation(*document);
     const base::Value* until = document->find(kTimelineUntil);

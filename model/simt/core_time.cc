@@ -26,8 +26,8 @@ double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double as
   return latency;
 }
 
-// The core's cache holds so many requests in flight, each for the latency, which bounds what arrives on the link
-// (Little's law).
+// The core's cache has at most `core_misses` requests in flight, each for the latency. This bounds what arrives on the
+// link (Little's law).
 CoreBusy bounded_by_misses(CoreBusy busy, const Traffic& t, const Machine& m) {
   if (const auto& misses = m.core_misses)
     busy.link_cycles =

@@ -36,7 +36,7 @@ struct DeviceCache {
   double request_bytes = 0;  // the ports' time for a request besides its data; only of the cache that cores reach first
   std::int64_t sector_bytes = 0;
 
-  // Of its ports, for so many bytes in so many requests.
+  // The time that its ports take for `bytes` in `requests`, in microseconds.
   double port_us(double bytes, double requests) const { return (bytes + requests * request_bytes) / bytes_per_us; }
 
   bool operator==(const DeviceCache&) const = default;

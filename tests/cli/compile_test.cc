@@ -48,7 +48,7 @@ TEST_F(Compile, KeepsTenProgramsUnlessAskedOtherwise) {
   EXPECT_EQ(json(matmul(1024, {"--top", "1"})).at("operators").at(0).at("programs").size(), 1U);
 }
 
-// Of a list on which the first program is not the fastest one.
+// The simulator orders six programs, of which four are kept.
 TEST_F(Compile, TheSimulatorRanksWhereItIsTheEvaluator) {
   const std::string log = path("times.jsonl").string();
   const Args args = {"compile",

@@ -29,7 +29,7 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
 
 class SweepSearches {
  public:
-  // Programs that chips share take at most so many bytes, of all workloads together.
+  // `pool_bytes` bounds the memory of the programs that chips share, over all workloads.
   SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes);
 
   // The number of the search for the best `keep` programs for that chip under those restrictions; `chip` outlives this.

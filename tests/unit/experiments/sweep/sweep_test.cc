@@ -310,7 +310,7 @@ TEST_F(SweepTest, SimulatedTimesCountWhereTheyAreAskedFor) {
   EXPECT_EQ(table(), table("one.db"));
 }
 
-// Among the programs that the simulator ranks are those that the model ranks first.
+// At every point of this sweep the simulator prefers another program than the model.
 TEST_F(SweepTest, TheSimulatorChoosesWhereItIsAskedTo) {
   const std::string text =
       "base: v100\naxes:\n  core.count: [4, 8]\n"
@@ -327,8 +327,7 @@ TEST_F(SweepTest, TheSimulatorChoosesWhereItIsAskedTo) {
   each_row(take(by_model), "model.db");
   each_row(take(by_simulator), "simulator.db");
   ASSERT_THAT(by_simulator, SizeIs(by_model.size()));
-  for (std::size_t i = 0; i < by_model.size(); ++i)
-    EXPECT_LE(by_simulator[i], by_model[i] * 1.05) << "but for neighbours' programs";
+  for (std::size_t i = 0; i < by_model.size(); ++i) EXPECT_LT(by_simulator[i], by_model[i]) << i;
   EXPECT_EQ(run("sweep: Simulator\nevaluator: sim=3\n" + text, "simulator.db").computed, 0U);
 }
 
