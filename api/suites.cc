@@ -10,6 +10,7 @@
 #include "api/workload.h"
 #include "base/dtype.h"
 #include "expr/infer.h"
+#include "expr/sequence.h"
 #include "expr/suites.h"
 
 namespace tilescope::api {
@@ -26,12 +27,21 @@ std::string sizes_of(const expr::Expression& e) {
   return fmt::format("{}", fmt::join(out, " "));
 }
 
+// Whether the inputs that the suite gives are tensors of earlier operators; errors where they are none.
+bool has_sequence(const std::vector<NamedExpression>& operators, base::Diagnostics& diags) {
+  const std::size_t errors = diags.count();
+  expr::TensorsOfSequence tensors;
+  for (const NamedExpression& op : operators) tensors.add(op.id, op.expression, op.inputs, diags);
+  return diags.count() == errors;
+}
+
 }  // namespace
 
 std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags) {
   const auto suite = read_suite_of(workload, diags);
   const auto operators = suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
   if (!operators) return std::nullopt;
+  if (!has_sequence(*operators, diags)) return std::nullopt;
   SuiteSummary out;
   for (const expr::SuiteVariable& v : suite->variables) out.variables.push_back({v.name, v.value});
   for (const NamedExpression& op : *operators)

@@ -53,9 +53,13 @@ class SpecReader {
       if (!out_.bases.empty()) out_.axes = read_axes(*axes, out_.bases, file_);
     }
     if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
-    if (const Value* workloads = f.require("workloads")) out_.workloads = read_workloads(*workloads, file_);
+    const Value* sequence = f.take("sequence");
+    out_.sequence = base::as_bool(sequence, "sequence", diags_).value_or(false);
+    if (const Value* workloads = f.require("workloads"))
+      out_.workloads = read_workloads(*workloads, out_.sequence, file_);
     read_programs(f.take("programs"));
     if (const Value* evaluator = f.take("evaluator")) read_evaluator(*evaluator);
+    if (out_.sequence) check_sequence(sequence->at);
     f.finish();
   }
 
@@ -130,6 +134,16 @@ class SpecReader {
     if (std::any_of(out_.programs.begin(), out_.programs.end(), same))
       return diags_.error(p.at, fmt::format("programs: '{}' stands here a second time", p.name));
     out_.programs.push_back(std::move(p));
+  }
+
+  void check_sequence(base::Position at) {
+    if (out_.simulate || out_.multi_fidelity)
+      diags_.error(at,
+                   "sequence: the model alone evaluates the sequences of a sweep; leave evaluator out, or simulate "
+                   "single points (simulate --suite S --sequence)");
+    for (const SweepBase& b : out_.bases)
+      if (const std::string why = targets::why_unsupported(b.chip, &targets::Target::estimate_sequence); !why.empty())
+        diags_.error(at, fmt::format("sequence: '{}': {}", b.name, why));
   }
 
   void read_evaluator(const Value& v) {

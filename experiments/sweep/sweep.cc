@@ -23,6 +23,7 @@
 #include "base/home.h"
 #include "experiments/multi_fidelity/choice.h"
 #include "experiments/store/writer.h"
+#include "experiments/sweep/detail/escalation_notes.h"
 #include "experiments/sweep/detail/plan.h"
 #include "experiments/sweep/detail/runs.h"
 #include "experiments/sweep/detail/searches.h"
@@ -242,6 +243,7 @@ class Runner {
   void work(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
     std::vector<Unit> predicted, simulated;
     for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
+    if (spec_.sequence) return predict_sequences(predicted, jobs, stopped);
     const std::vector<std::vector<Unit>> runs = in_runs(predicted, tasks_);
     api::parallel_for(runs.size(), jobs, [&] {
       return [&](std::size_t i) {
@@ -259,6 +261,26 @@ class Runner {
     for (const std::vector<Unit>& run : in_runs(simulated, tasks_))
       in_order.insert(in_order.end(), run.begin(), run.end());
     simulate(in_order, jobs, stopped);
+  }
+
+  // All operators of a task at a time, as the time of each depends on those before it.
+  void predict_sequences(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
+    std::vector<std::vector<Unit>> of_tasks;
+    for (const Unit& u : units) {
+      if (of_tasks.empty() || of_tasks.back().front().task != u.task) of_tasks.emplace_back();
+      of_tasks.back().push_back(u);
+    }
+    api::parallel_for(of_tasks.size(), jobs, [&] {
+      return [&](std::size_t i) {
+        if (stopped()) return;
+        const std::size_t task = of_tasks[i].front().task;
+        double construct_cpu_us = 0;
+        std::vector<MadeRow> alone;
+        for (std::size_t w = 0; w < spec_.workloads.size(); ++w) alone.push_back(make({task, w}, construct_cpu_us));
+        const std::vector<MadeRow> rows = in_sequence(std::move(alone), spec_.workloads, *tasks_[task].chip);
+        for (const Unit& u : of_tasks[i]) keep(u, rows[u.workload], std::exchange(construct_cpu_us, 0));
+      };
+    });
   }
 
   // A row to simulate, or several of which the fastest counts; one without a program where there is none.
@@ -391,29 +413,6 @@ class Runner {
   double best_us_ = std::numeric_limits<double>::infinity();
   double construct_cpu_us_ = 0;
 };
-
-// What of the multi-fidelity setting the file's author should know: a validation sample that is all there is, operators
-// that the simulator cannot run, where the file lists them.
-void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, Diagnostics& diags) {
-  if (!state.multi_fidelity || state.sweep.multi_fidelity->chosen == StoredMultiFidelity::Stage::kNone) return;
-  const std::size_t asked = spec.multi_fidelity->asked.validation_sample,
-                    drawn = count_of(*state.multi_fidelity, Chosen::kValidation);
-  if (drawn < asked)
-    diags.note(
-        spec.multi_fidelity->validation_sample_at,
-        fmt::format("validation_sample: {} requested, and {} chips lie beyond the front; all of them are simulated",
-                    asked, drawn));
-  std::map<std::pair<std::size_t, std::string>, std::size_t> failed;
-  store.each_row(state.sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
-    if (r == nullptr || r->simulation_error.empty()) return;
-    const auto of_name = [&](const SweepWorkload& s) { return s.name == w.name; };
-    const auto found = std::find_if(spec.workloads.begin(), spec.workloads.end(), of_name);
-    ++failed[{static_cast<std::size_t>(found - spec.workloads.begin()), r->simulation_error}];
-  });
-  for (const auto& [what, points] : failed)
-    diags.note(spec.workloads[what.first].at, fmt::format("{} is not simulated at {} points: {}",
-                                                          spec.workloads[what.first].name, points, what.second));
-}
 
 // Nothing, and why, where the file was taken away meanwhile.
 std::optional<SweepState> stored_state(const std::string& path, const SweepSpec& spec, Diagnostics& diags) {

@@ -12,6 +12,7 @@
 #include "api/from_model.h"
 #include "api/given.h"
 #include "api/instructions.h"
+#include "api/sequence.h"
 #include "api/simulate/evaluate.h"
 #include "base/hash.h"
 #include "experiments/sweep/detail/searches.h"
@@ -69,6 +70,24 @@ std::vector<MadeRow> rows_to_simulate(const arch::ArchSpec& a, const construct::
   return out;
 }
 
+std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const std::vector<SweepWorkload>& workloads,
+                                 const arch::ArchSpec& a) {
+  std::vector<api::NamedExpression> operators;
+  for (const SweepWorkload& w : workloads) operators.push_back({w.name, w.kind, w.expression, 1, w.inputs});
+  base::Diagnostics diags;
+  const auto sequence = api::Sequence::of(operators, a, diags);
+  if (!sequence) {
+    for (MadeRow& row : alone) row = failed(diags.sentences().front());
+    return alone;
+  }
+  std::vector<const tile::RProgram*> programs;
+  for (const MadeRow& row : alone) programs.push_back(row.program ? &*row.program : nullptr);
+  const auto estimates = sequence->estimates(programs, a);
+  for (std::size_t w = 0; w < alone.size(); ++w)
+    if (estimates[w]) alone[w].row.prediction = api::prediction_of(*estimates[w], a, *alone[w].program);
+  return alone;
+}
+
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   base::Diagnostics diags;
@@ -81,7 +100,8 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
 }
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated) {
+                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated,
+                             const std::string& sequence) {
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
@@ -91,6 +111,7 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
                                                        : "sim"}};
   if (simulated.mode && *simulated.mode != api::SimulationMode::kSampled)
     out.push_back({"mode", api::kSimulationModes[static_cast<std::size_t>(*simulated.mode)]});
+  if (!sequence.empty()) out.push_back({"sequence", sequence});
   if (!constructed) out.push_back({"base", base});
   if (!constructed && programs->file) {
     out.push_back({"from", base::content_hash(programs->file->text)});

@@ -62,6 +62,17 @@ std::string SweepTasks::plan_hash() const {
   return base::content_hash(all);
 }
 
+std::string SweepTasks::sequence_hash() const {
+  if (!spec_.sequence) return {};
+  base::List operators;
+  for (const SweepWorkload& w : spec_.workloads) {
+    base::List inputs;
+    for (const expr::GivenInput& i : w.inputs) inputs.push_back(base::Map{{i.tensor, i.from}});
+    operators.push_back(base::Map{{"name", w.name}, {"operator", w.document}, {"inputs", std::move(inputs)}});
+  }
+  return base::content_hash(base::to_json(operators));
+}
+
 NewPoint SweepTasks::add_point(const PlannedPoint& p) {
   NewPoint out;
   out.point = p.point;
@@ -144,7 +155,8 @@ std::size_t SweepTasks::add_task(Task t) {
   for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
   const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
   t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
-                                              {t.simulate ? std::optional(mode) : std::nullopt, t.simulated_first}));
+                                              {t.simulate ? std::optional(mode) : std::nullopt, t.simulated_first},
+                                              sequence_hash()));
   t.left = spec_.workloads.size();
   const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
   if (fresh) tasks_.push_back(std::move(t));

@@ -80,8 +80,8 @@ class WorkloadsReader {
     for (api::NamedExpression& op : *operators) {
       if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
       const double counted = weight * static_cast<double>(op.count);
-      add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at}, suite.at, Given::kBySuite,
-          given.value_or(""));
+      add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at, std::move(op.inputs)}, suite.at,
+          Given::kBySuite, given.value_or(""));
     }
   }
 
@@ -177,8 +177,11 @@ Value document_of(const expr::Expression& e) {
                    {"accumulate", base::name_of(e.accumulate)}};
 }
 
-std::vector<SweepWorkload> read_workloads(const Value& workloads, const SweepFile& file) {
-  return WorkloadsReader(file).read(workloads);
+std::vector<SweepWorkload> read_workloads(const Value& workloads, bool sequence, const SweepFile& file) {
+  std::vector<SweepWorkload> out = WorkloadsReader(file).read(workloads);
+  for (std::size_t w = 0; sequence && w < out.size(); ++w)
+    out[w].document.get_if<base::Map>()->push_back({"place", static_cast<std::int64_t>(w)});
+  return out;
 }
 
 }  // namespace tilescope::experiments

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <random>
+#include <sstream>
 #include <sys/resource.h>
 #include <thread>
 
@@ -71,6 +73,32 @@ class Sweep : public Cli {
     ASSERT_GT(rows_done(store), 0U);
   }
 };
+
+// The second operator reads what the first has left in a cache that holds it, as compile --suite --sequence says.
+TEST_F(Sweep, OfASequenceHasTheTimesOfTheSequence) {
+  const std::string first = "op: 'Y[i] = X[i] + 1'", second = "op: 'Z[i] = Y[i] * 2'";
+  write("sequence.yaml",
+        "sweep: Sequence\nbase: a100\naxes:\n  memory.l2.capacity: [10 MiB, 160 MiB]\nworkloads:\n  - {" + first +
+            ", size: i=4194304, id: first}\n  - {" + second + ", size: i=4194304, id: second}\nsequence: true\n");
+  write("suite.yaml", "operators:\n  - {id: first, " + first + ", sizes: {i: 4194304}}\n  - {id: second, " + second +
+                          ", sizes: {i: 4194304}}\n");
+  ASSERT_EQ(run(sweep("sequence.yaml", "store")).status, 0);
+  ASSERT_EQ(run({"export", "store", "-o", "rows.jsonl"}).status, 0);
+  std::map<std::string, double> swept;
+  std::istringstream lines(text_of_file(path("rows.jsonl")));
+  for (std::string line; std::getline(lines, line);)
+    if (const Json row = Json::parse(line); row.at("workload") == "second" && row.at("is_base") == false)
+      swept[fmt::format("{} MiB", row.at("memory.l2.capacity_bytes").get<std::int64_t>() >> 20)] =
+          row.at("predicted_us").get<double>();
+  ASSERT_EQ(swept.size(), 2U);
+  for (const auto& [capacity, predicted_us] : swept) {
+    const Json compiled = json({"compile", "--arch", "a100", "--set", "memory.l2.capacity=" + capacity, "--suite",
+                                "suite.yaml", "--sequence"});
+    EXPECT_DOUBLE_EQ(compiled.at("operators").at(1).at("programs").at(0).at("predicted_us").get<double>(), predicted_us)
+        << capacity;
+  }
+  EXPECT_LT(swept.at("160 MiB"), 0.6 * swept.at("10 MiB"));
+}
 
 TEST_F(Sweep, DocumentBearsTheContractsNames) {
   const Json document = json_of_long_work(sweep("small.yaml", "r.db"));

@@ -44,7 +44,7 @@ WELL_FORMED_SUITES = {"expressions", "given", "given_to_none"}
 # Paths and values that the base does not have, expressions, and their effects.
 WELL_FORMED_SWEEPS = set("""
     followers formulas lacking multi_fidelity_cost multi_fidelity_no_number multi_fidelity_of_nothing negative_follower
-    other_class program_lines refused too_many unmet unmet_together
+    other_class program_lines refused sequence too_many unmet unmet_together
     """.split())
 
 

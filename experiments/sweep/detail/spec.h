@@ -18,6 +18,7 @@
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/formula.h"
 #include "expr/expression.h"
+#include "expr/sequence.h"
 
 namespace tilescope::experiments {
 
@@ -51,8 +52,9 @@ struct SweepWorkload {
   std::string name, kind;
   double weight = 1;
   expr::Expression expression;
-  base::Value document;  // what makes two operators one
+  base::Value document;  // what makes two operators one; of a sequence with the operator's place in it
   base::Position at;     // where the file lists it first
+  std::vector<expr::GivenInput> inputs = {};  // those that are tensors of earlier operators, of a sequence
 };
 
 // Which points the simulator judges next to the model.
@@ -82,6 +84,7 @@ struct SweepSpec {
   bool simulate = false;            // every point
   std::size_t simulated_first = 0;  // of `evaluator: sim=8`: the simulator ranks programs (api/simulate/evaluate.h)
   std::optional<SweepMultiFidelity> multi_fidelity;
+  bool sequence = false;  // the operators run one after another, and find what those before have left in the caches
 };
 
 // Nothing after errors, which are all of the file's.
@@ -99,7 +102,8 @@ struct SweepFile {
 };
 
 std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
-std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const SweepFile& file);
+// `sequence`: each of them with its place.
+std::vector<SweepWorkload> read_workloads(const base::Value& workloads, bool sequence, const SweepFile& file);
 
 // The expression of a text, over numbers that every base has; nothing after an error.
 std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,

@@ -38,6 +38,11 @@ struct MadeRow {
 MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const api::Ranked& own,
                         const std::vector<std::shared_ptr<const api::Ranked>>& beside);
 
+// The same rows with the times that their programs have one after another in that order; errors in each where the chip
+// cannot hold their tensors.
+std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const std::vector<SweepWorkload>& workloads,
+                                 const arch::ArchSpec& a);
+
 // The time of a given program on a chip; an error where it does not fit.
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
 
@@ -53,9 +58,11 @@ struct Simulated {
 };
 
 // What is asked of the programs of a point as a document: what names its rows beside chip and operator. `base` is the
-// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too.
+// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too; `sequence`: that of
+// the operators of a sequence, empty where each runs alone.
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated);
+                             const std::string& base, std::vector<std::string> beside, const Simulated& simulated,
+                             const std::string& sequence);
 
 // The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
 // is predicted to be on the base.

@@ -68,6 +68,7 @@ class SweepTasks {
 
  private:
   std::string plan_hash() const;
+  std::string sequence_hash() const;  // of all operators in their order; empty where each runs alone
   NewPoint add_point(const PlannedPoint& p);
   std::size_t add_reference(const PlannedPoint& p);
   bool is_constructed(const PlannedPoint& p) const;

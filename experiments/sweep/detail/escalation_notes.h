@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Notes on the multi-fidelity setting of a sweep's file; for the .cc files of experiments/ alone.
+
+#include "base/diagnostics.h"
+#include "experiments/store/store.h"
+#include "experiments/sweep/detail/spec.h"
+#include "experiments/sweep/state.h"
+
+namespace tilescope::experiments {
+
+// Notes that the validation sample is all there is, and which operators the simulator cannot run, at the places in the
+// file; none where the simulator has judged nothing yet.
+void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

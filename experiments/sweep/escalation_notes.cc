@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/sweep/detail/escalation_notes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+
+void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, base::Diagnostics& diags) {
+  if (!state.multi_fidelity || state.sweep.multi_fidelity->chosen == StoredMultiFidelity::Stage::kNone) return;
+  const std::size_t asked = spec.multi_fidelity->asked.validation_sample,
+                    drawn = count_of(*state.multi_fidelity, Chosen::kValidation);
+  if (drawn < asked)
+    diags.note(
+        spec.multi_fidelity->validation_sample_at,
+        fmt::format("validation_sample: {} requested, and {} chips lie beyond the front; all of them are simulated",
+                    asked, drawn));
+  std::map<std::pair<std::size_t, std::string>, std::size_t> failed;
+  store.each_row(state.sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
+    if (r == nullptr || r->simulation_error.empty()) return;
+    const auto of_name = [&](const SweepWorkload& s) { return s.name == w.name; };
+    const auto found = std::find_if(spec.workloads.begin(), spec.workloads.end(), of_name);
+    ++failed[{static_cast<std::size_t>(found - spec.workloads.begin()), r->simulation_error}];
+  });
+  for (const auto& [what, points] : failed)
+    diags.note(spec.workloads[what.first].at, fmt::format("{} is not simulated at {} points: {}",
+                                                          spec.workloads[what.first].name, points, what.second));
+}
+
+}  // namespace tilescope::experiments
