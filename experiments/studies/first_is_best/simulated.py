@@ -3,14 +3,16 @@
 
 Draws pairs of an operator (suites/operators.yaml) and a chip by --seed, constructs the operator's list, takes programs spread
 over all of it (the first ten, the largest tiles, the deepest pipelines, the tiles that CUTLASS and Triton ship as
-defaults, the rest by chance), and simulates them all. Results are kept in --store as they come: a study that was ended
-goes on where it was.
+defaults, the rest by chance), and simulates them all. Simulated times are kept in --store as they come, by chip,
+simulator and program: a study that was ended goes on where it was, and once the model has changed only programs that no
+list had before are simulated. Whatever the store knows of a pair is in the comparison with the best program.
 
 Prints, for each pair, the simulated time of the first program over that of the best one, the best of the first ten,
 Spearman's rank correlation, and two null models: a program by chance (geometric mean) and the largest tile.
 """
 
 import collections
+import hashlib
 import json
 import pathlib
 import random
@@ -18,13 +20,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import yaml
 
 from figures import geometric, spearman, tile_elements
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+READ_BY_SIMULATOR = ["base", "arch", "expr", "tile", "lower", "sim"]  # layers: a change of theirs makes kept times old
 CHIPS = ["h100_sxm", "h200", "a100", "v100", "mi210", "rtx3090", "tilescope_one", "tilescope_two"]
 DTYPES = {"product": ["f16", "f16", "bf16", "f8e4m3"], "batched": ["f16", "bf16"]}  # of other kinds: f16 or f32
 # Block tiles of products along m, n and k: the profiler's defaults of CUTLASS 3 and the autotuning lists of Triton's
@@ -39,7 +42,7 @@ def add_options(parser):
     parser.add_argument("--programs", type=int, default=60, help="simulated of each pair's list")
     parser.add_argument("--list", type=int, default=1000, help="programs of a list at the most")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--store", type=pathlib.Path, help="a file of JSON lines, one for each pair")
+    parser.add_argument("--store", type=pathlib.Path, help="a file of JSON lines, one for each program")
 
 
 def output_of(options, *command):
@@ -102,48 +105,85 @@ def spread(options, programs, seed):
     return chosen
 
 
-def simulated(options, chip, programs, places):
-    """Simulated microseconds by place."""
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as batch:
-        for place in places:
-            batch.write(json.dumps({"id": str(place), **programs[place]["program"]}) + "\n")
-        batch.flush()
-        rows, why = output_of(options, "simulate", "--arch", chip, "--batch", batch.name, "--json", "--jobs",
-                              str(options.jobs))
-    if rows is None:
-        sys.exit(why)
-    return {int(row["id"]): row["simulated_us"] for row in rows["rows"] if "simulated_us" in row}
+class SimulatedTimes:
+    """Simulated microseconds of programs, kept in a file of JSON lines."""
+
+    def __init__(self, options):
+        self.options = options
+        self.versions = {}  # of a chip and the simulator, by the chip's name
+        self.of_pair = collections.defaultdict(dict)  # a pair's identity: times by the program's text
+        self.sources = hashlib.sha256()
+        for layer in READ_BY_SIMULATOR:
+            for file in sorted((ROOT / layer).rglob("*.cc")) + sorted((ROOT / layer).rglob("*.h")):
+                self.sources.update(file.read_bytes())
+        if options.store and options.store.exists():
+            for line in options.store.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                self.of_pair[row["pair"]][row["program"]] = row["simulated_us"]
+
+    def pair(self, operator, chip, dtype):
+        if chip not in self.versions:
+            shown, why = output_of(self.options, "arch", "show", chip, "--json")
+            if shown is None:
+                sys.exit(why)
+            version = self.sources.copy()
+            version.update(json.dumps(shown, sort_keys=True).encode())
+            self.versions[chip] = version.hexdigest()[:12]
+        return f"{operator} {chip} {dtype} {self.versions[chip]}"
+
+    def simulate(self, pair, chip, programs):
+        """Times of the pair by the program's text, of those given and of all known before; None: it was refused."""
+        known = self.of_pair[pair]
+        missing = [text for text in programs if text not in known]
+        at_once = 4 * self.options.jobs
+        for begin in range(0, len(missing), at_once):
+            for text, time_us in self.run(chip, missing[begin:begin + at_once]):
+                known[text] = time_us
+                if self.options.store:
+                    with self.options.store.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps({"pair": pair, "simulated_us": time_us, "program": text}) + "\n")
+        return {text: time_us for text, time_us in known.items() if time_us is not None}
+
+    def run(self, chip, texts):
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as batch:
+            for place, text in enumerate(texts):
+                batch.write(json.dumps({"id": str(place), **json.loads(text)}) + "\n")
+            batch.flush()
+            rows, why = output_of(self.options, "simulate", "--arch", chip, "--batch", batch.name, "--json", "--jobs",
+                                  str(self.options.jobs))
+        if rows is None:
+            sys.exit(why)
+        return [(texts[int(row["id"])], row.get("simulated_us")) for row in rows["rows"]]
 
 
-def judge(options, suite, operator, chip, dtype):
+def judge(options, suite, store, operator, chip, dtype):
     """One row of the study."""
-    begin = time.monotonic()
-    row = {"operator": operator, "chip": chip, "dtype": dtype, "seed": options.seed}
+    row = {"operator": operator, "chip": chip, "dtype": dtype}
     programs, why = constructed(options, suite, operator, chip, dtype)
     if not programs:
         return {**row, "error": why}
-    places = spread(options, programs, f"{options.seed} {operator} {chip} {dtype}")
-    times = simulated(options, chip, programs, places)
-    if not times:
-        return {**row, "error": "nothing could be simulated"}
+    texts = [json.dumps(p["program"]) for p in programs]
+    predicted = dict(zip(texts, (p["predicted_us"] for p in programs)))
+    pair = store.pair(operator, chip, dtype)
+    times = store.simulate(pair, chip, [texts[i] for i in spread(options, programs, f"{options.seed} {pair}")])
+    if texts[0] not in times:
+        return {**row, "error": "the first program could not be simulated"}
     best = min(times, key=times.get)
-    largest = max(times, key=lambda i: tile_elements(programs[i]["program"]))
-    shown = sorted(times)
-    return {**row, "listed": len(programs), "simulated": len(times), "first_us": times.get(0),
-            "predicted_us": programs[0]["predicted_us"], "best": best, "best_us": times[best],
-            "best_predicted_us": programs[best]["predicted_us"],
-            "first_tile": tile_of(programs[0]["program"]), "best_tile": tile_of(programs[best]["program"]),
-            "of_ten_us": min((times[i] for i in shown if i < 10), default=times[best]),
-            "chance_us": geometric(list(times.values())), "largest_us": times[largest],
-            "spearman": spearman([programs[i]["predicted_us"] for i in shown], [times[i] for i in shown]),
-            "seconds": round(time.monotonic() - begin, 1)}
+    listed = [text for text in texts if text in times]
+    of_text = {text: json.loads(text) for text in times}
+    return {**row, "listed": len(programs), "simulated": len(times), "first_us": times[texts[0]],
+            "predicted_us": programs[0]["predicted_us"], "best_us": times[best],
+            "best_place": texts.index(best) if best in predicted else None, "best_predicted_us": predicted.get(best),
+            "first_tile": tile_of(programs[0]["program"]), "best_tile": tile_of(of_text[best]),
+            "of_ten_us": min(times[text] for text in texts[:10] if text in times),
+            "chance_us": geometric(list(times.values())),
+            "largest_us": times[max(times, key=lambda text: tile_elements(of_text[text]))],
+            "spearman": spearman([predicted[text] for text in listed], [times[text] for text in listed])}
 
 
-def kept(options):
-    if not options.store or not options.store.exists():
-        return {}
-    rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
-    return {(r["operator"], r["chip"], r["dtype"], r["seed"]): r for r in rows}
+def place_of_best(row):
+    """Its place in the list and its predicted time, where the list still has it."""
+    return "-" if row["best_place"] is None else f"{row['best_place']} at {row['best_predicted_us']:.4g}"
 
 
 def print_row(row):
@@ -155,8 +195,8 @@ def print_row(row):
     of_best = "x".join(map(str, row["best_tile"]))
     print(f"{row['chip']:14} {name:34} {row['first_us'] / row['best_us']:6.2f} {row['of_ten_us'] / row['best_us']:6.2f} "
           f"{row['spearman']:6.2f} {row['chance_us'] / row['best_us']:7.2f} {row['largest_us'] / row['best_us']:8.2f}  "
-          f"{tile} {row['predicted_us']:.4g}/{row['first_us']:.4g}, {row['best']}: {of_best} "
-          f"{row['best_predicted_us']:.4g}/{row['best_us']:.4g}", flush=True)
+          f"{tile} {row['predicted_us']:.4g}/{row['first_us']:.4g}, {place_of_best(row)}: {of_best} "
+          f"{row['best_us']:.4g}", flush=True)
 
 
 def print_total(title, rows):
@@ -173,18 +213,13 @@ def print_total(title, rows):
 
 def run(options, parser):
     suite = yaml.safe_load((HERE / "suites/operators.yaml").read_text(encoding="utf-8"))
-    known = kept(options)
+    store = SimulatedTimes(options)
     rows = []
     print("simulated time of the first program over the best one's, and null models; then the first and the best one's "
-          "tile, predicted/simulated us")
+          "tile, predicted/simulated us (of the best one: its place in the list and predicted time, if it is in it)")
     print("chip           operator                            first of ten Spear.  chance  largest")
     for operator, chip, dtype in pairs_of(options, suite["operators"]):
-        row = known.get((operator, chip, dtype, options.seed))
-        if row is None:
-            row = judge(options, suite, operator, chip, dtype)
-            if options.store:
-                with options.store.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+        row = judge(options, suite, store, operator, chip, dtype)
         print_row(row)
         rows.append(row)
     timed = [r for r in rows if r.get("first_us")]
