@@ -37,8 +37,7 @@ const BatchedTimes::Time& BatchedTimes::of(CandidatePool::Id id, const Candidate
   for (std::size_t i = 0; i < chips_.size(); ++i) {
     constexpr std::int64_t kNone = -1;
     const bool asked = (i == place || !left_[i]) && times_[first + i].registers == kUnknown;
-    registers_[i] =
-        asked ? stated_registers(c, counts, registers_[i], *chips_[i], batch_.machines()[i]).value_or(kNone) : kNone;
+    registers_[i] = asked ? stated_registers(c, counts, registers_[i], *chips_[i]).value_or(kNone) : kNone;
     if (asked) times_[first + i].registers = registers_[i];
   }
   batch_.times(counts, registers_, us_);

@@ -14,6 +14,7 @@
 #include "construct/detail/neighbouring_tiles.h"
 #include "construct/detail/shared_reductions.h"
 #include "construct/transfer/detail/knobs.h"
+#include "model/simt/registers.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
@@ -148,14 +149,9 @@ bool asks_for_cores(LayoutKnob knob) { return knob == other_splits || knob == ot
 }  // namespace
 
 std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
-                                             const arch::ArchSpec& a, const model::Machine& m) {
-  const tile::TileSpace& space = *c.program.space;
-  const bool reduces = space.axes.size() > space.spatial;
-  // Where nothing is reduced, threads that keep less compute the same and spill nothing.
-  if (!reduces && counts.registers_needed > m.registers_per_thread) return std::nullopt;
-  // As tile::holds_registers.
-  if (held > arch::max_registers(a, c.threads)) return std::nullopt;
-  if (reduces && counts.registers_of_sums > held) return std::nullopt;
+                                             const arch::ArchSpec& a) {
+  if (held > arch::max_registers(a, c.threads)) return std::nullopt;  // as tile::holds_registers
+  if (!model::is_worth_compiling(c.program, counts.registers, held)) return std::nullopt;
   return held;
 }
 

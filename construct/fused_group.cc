@@ -280,6 +280,7 @@ class FusedGroup {
     StageRequest request{stage(i).space, asked, threads, {}, shared_.matrix[first_ + i]};
     model::KernelStage kernel;
     kernel.blocks = blocks;
+    kernel.threads = threads;
     kernel.keeps_output = keeps(i);
     kernel.holds_output = chain_of(i).end != i;
     kernel.first = false;
@@ -320,6 +321,7 @@ class FusedGroup {
       if (!tile::fits(p, arch_) || (kernel.holds_output && p.sharers() > 1)) continue;
       p = model::with_max_registers(std::move(p), machine_);
       if (!tile::holds_registers(p, arch_)) continue;
+      if (!model::is_worth_compiling(p, model::registers_of(p, machine_), p.registers)) continue;
       StageProgram evaluated = p;
       for (std::size_t o = 0; o < request.kept.size(); ++o) {
         if (!request.kept[o]) continue;

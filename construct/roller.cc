@@ -278,7 +278,7 @@ class Construction {
       return {time.registers < 0 ? kNever : time.us, time.registers, true};
     }
     const std::int64_t held = model::held_registers(counts, machine_);
-    const std::optional<std::int64_t> registers = stated_registers(c, counts, held, arch_, machine_);
+    const std::optional<std::int64_t> registers = stated_registers(c, counts, held, arch_);
     if (!registers) return {kNever, held, true};
     ++statistics_.programs;
     const std::optional<double> us = evaluate_(c, *registers, limit_us);

@@ -46,7 +46,7 @@ struct Candidate {
 // The registers that a candidate states on a chip whose compiler would be held to `held`; nothing where its blocks do
 // not fit with them, or less would do.
 std::optional<std::int64_t> stated_registers(const Candidate& c, const model::Counts& counts, std::int64_t held,
-                                             const arch::ArchSpec& a, const model::Machine& m);
+                                             const arch::ArchSpec& a);
 
 class BatchedTimes;
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "model/simt/detail/kernel_time.h"
+#include "model/simt/detail/spills.h"
 #include "model/simt/registers.h"
 
 namespace tilescope::model {
@@ -23,8 +24,8 @@ bool same_core(const Machine& a, const Machine& b) {
   return static_cast<const CoreRates&>(a) == static_cast<const CoreRates&>(b);
 }
 
-// Whether as many blocks a core move the same between the levels of either: all that traffic_of() reads of rates, as
-// the tests hold it to for every figure of a chip.
+// Whether as many blocks a core move the same between the levels of either: all that traffic_of() and add_spills() read
+// of rates, as the tests hold it to for every figure of a chip.
 bool same_reuse(const Rates& a, const Rates& b) {
   if (a.device_caches.size() != b.device_caches.size()) return false;
   for (std::size_t d = 0; d < a.device_caches.size(); ++d)
@@ -47,7 +48,7 @@ std::vector<std::size_t> last_same(const std::vector<Machine>& machines, const S
 bool same_block_bytes(const Traffic& a, const Traffic& b) {
   for (std::size_t o = 0; o < a.operand.size(); ++o)
     if (a.operand[o].block_bytes != b.operand[o].block_bytes) return false;
-  return true;
+  return a.spilled.read == b.spilled.read;
 }
 
 // The waves of a kernel, and what they go through: the same on machines that agree in these.
@@ -130,9 +131,14 @@ class Batch::Costs {
       of.costs.occupancy = core->costs.occupancy;
     }
     const std::int64_t per_core = of.costs.occupancy.blocks_per_core;
-    const OfMachine* reuse = before(
-        i, same_reuse_, [&](std::size_t other) { return of_[other].costs.occupancy.blocks_per_core == per_core; });
-    if (reuse == nullptr) of.storage.traffic = traffic_of(counts, m, per_core);
+    const OfMachine* reuse = before(i, same_reuse_, [&](std::size_t other) {
+      const Occupancy& known = of_[other].costs.occupancy;
+      return known.blocks_per_core == per_core && known.registers_per_thread == of.costs.occupancy.registers_per_thread;
+    });
+    if (reuse == nullptr) {
+      of.storage.traffic = traffic_of(counts, m, per_core);
+      add_spills(counts, m, of.costs.occupancy, per_core, of.storage.traffic);
+    }
     of.costs.traffic = reuse == nullptr ? &of.storage.traffic : reuse->costs.traffic;
     const bool as_before = core != nullptr && same_block_bytes(*core->costs.traffic, *of.costs.traffic);
     if (!as_before)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/simt/detail/flows.h"
+#include "model/simt/detail/spills.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
@@ -204,25 +205,19 @@ class Worker {
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 
-  // Words that a thread moves to local memory and back in a step. What an iteration of the reduction multiplies and
-  // adds to it moves in each; compilers of our kernels spare it, and load once a step what does not change in one. Of
-  // other kernels' code nothing is known: measured times rank best where all of it moves in every iteration.
-  double spill_accesses(const Occupancy& occupancy) const {
-    const std::int64_t all = occupancy.spilled_per_thread;
-    if (!c_.states_registers) return 2 * static_cast<double>(all) * points_;
-    const std::int64_t used =
-        std::clamp<std::int64_t>(c_.registers_of_products - occupancy.registers_per_thread, 0, all);
-    return 2 * static_cast<double>(used) * points_ + static_cast<double>(all - used);
-  }
-
   void add_spills(const Occupancy& occupancy) {
-    const double accesses = spill_accesses(occupancy);
+    const SpilledWords words = spilled_words(c_, occupancy);
+    const double accesses = words.stored + words.loaded;
+    if (accesses == 0) return;
     work_.compute.issue_cycles += issue_cycles(accesses);
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
     double width = m_.core_cache_bytes_per_cycle.value_or(warp_bytes);
     if (m_.core_cache_shared)  // the scratchpad's banks are its own
       width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio / m_.scratchpad_pass_cycles;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
+    const double arriving = traffic_.spilled.read / static_cast<double>(c_.all_steps());
+    if (m_.link_bytes_per_cycle) work_.compute.link_cycles += arriving / *m_.link_bytes_per_cycle;
+    if (m_.core_misses) work_.compute.missed_lines += arriving / warp_bytes;
   }
 
   void add_sharing() {

@@ -59,11 +59,7 @@ class BlockCounter {
     count_output();
     add_flows(out_, kernel_, g_, {asked_.begin(), asked_.size()}, table(), storage_.flows);
     out_.flows = {storage_.flows.begin(), storage_.flows.size()};
-    out_.states_registers = p_.registers > 0;
-    const Registers registers = registers_of(p_, g_);
-    out_.registers_needed = registers.needed;
-    out_.registers_of_products = registers.of_products;
-    out_.registers_of_sums = registers.of_sums;
+    out_.registers = registers_of(p_, g_);
     return std::move(out_);
   }
 
@@ -83,8 +79,9 @@ class BlockCounter {
     out_.stepped = kernel_.stepped;
     out_.threads = p_.threads();
     out_.warps = base::ceil_div(out_.threads, g_.warp);
-    out_.launched_threads = p_.threads_with_producers(g_.warp);
-    out_.streams = out_.launched_threads > out_.threads;
+    const std::int64_t own = p_.threads_with_producers(g_.warp);
+    out_.streams = own > out_.threads;
+    out_.launched_threads = std::max(own, kernel_.threads);
     out_.points = p_.iterations_per_step();
     out_.results =
         static_cast<double>(tile::data_tile_elements(space_.output, p_.thread)) / static_cast<double>(p_.lanes());

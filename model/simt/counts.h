@@ -78,6 +78,14 @@ struct ResultCounts {
   double stored_in_parts = 0, all_in_parts_bytes = 0;
 };
 
+// 32-bit registers of a thread.
+struct Registers {
+  std::int64_t needed = 0;       // so that nothing spills
+  std::int64_t of_products = 0;  // the part that sums take with what is multiplied at a time
+  std::int64_t of_sums = 0;
+  std::int64_t least = 0;  // that compilers take: those of the sums, and what one matrix instruction reads beside them
+};
+
 struct Counts {
   const tile::StageProgram* program = nullptr;  // outlives the counts
   tile::Extents all;                            // extents of the stage's axes
@@ -115,10 +123,7 @@ struct Counts {
   double factors = 0;
   bool leaves_factors = false;
 
-  // 32-bit registers of a thread: all; those of its sums and of the operands that it multiplies at a time; those of its
-  // sums. `states_registers`: the program states a limit, so its kernel is one of lower/, else one of another compiler.
-  std::int64_t registers_needed = 0, registers_of_products = 0, registers_of_sums = 0;
-  bool states_registers = false;
+  Registers registers;
 
   std::int64_t all_steps() const { return steps * repeats; }
 };

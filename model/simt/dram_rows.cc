@@ -39,11 +39,14 @@ Refreshes refreshes_of(const arch::DramLevel& dram, const Clocks& clocks) {
   return {dram.ranks == 1 ? left : 1, left};
 }
 
-// The bus that pseudo-channels share: for columns, or for rows too.
-void read_commands(const arch::DramLevel& dram, double channel_mhz, DramRows& rows) {
+// Columns of a channel follow each other at ccd_s, those of one bank group at ccd_l, and take turns with those of other
+// pseudo-channels on the bus that these share for columns, or for rows too.
+void read_commands(const arch::DramLevel& dram, const Clocks& cycles, double channel_mhz, DramRows& rows) {
   const auto sharing = static_cast<double>(dram.pseudo_channels);
   const double data = static_cast<double>(dram.burst) / static_cast<double>(dram.rate);
-  if (sharing > data) rows.bursts_per_us = channel_mhz / sharing;
+  const double of_group = dram.bank_groups ? cycles("ccd_l") / static_cast<double>(*dram.bank_groups) : 0;
+  const double apart = std::max({sharing, cycles("ccd_s"), of_group});
+  if (apart > data) rows.bursts_per_us = channel_mhz / apart;
   if (!dram.dual_command_bus && dram.pseudo_channels > 1) rows.commands_per_us = channel_mhz / sharing;
 }
 
@@ -67,7 +70,7 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   const bool has_rows = dram.row && dram.banks > 0;
   const Refreshes refreshes = has_rows ? refreshes_of(dram, cycles) : Refreshes{};
   rows.between_refreshes = refreshes.of_rank;
-  read_commands(dram, channel_mhz, rows);
+  read_commands(dram, cycles, channel_mhz, rows);
   if (!has_rows) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);
   const double apart = std::max({cycles("faw") / 4 / refreshes.of_rank, cycles("rrd_s") / refreshes.of_rank,
@@ -81,8 +84,11 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   return rows;
 }
 
-double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const DramRows& rows) {
-  const tile::Runs runs = tile::runs_of(operand, moment);
+double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
+                          const DramRows& rows) {
+  const tile::Runs runs = tile::runs_of(operand, together);
+  const double parts = static_cast<double>(tile::data_tile_elements(operand, moment)) /
+                       static_cast<double>(tile::data_tile_elements(operand, together));
   const double run_bytes =
       std::max(rows.granule_bytes, static_cast<double>(((runs.length - 1) * runs.stride + 1) * operand.element.n));
   // Lines that follow each other lie in different channels, and come back to a channel's row until that is full.
@@ -90,7 +96,7 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
   const double of_run = lines <= rows.channels
                             ? lines
                             : rows.channels * std::ceil(lines * rows.line_bytes / (rows.row_bytes * rows.channels));
-  const double in_flight = static_cast<double>(runs.count) * of_run;
+  const double in_flight = parts * static_cast<double>(runs.count) * of_run;
   const double reopened = 1 - std::exp(-(in_flight - 1) / (rows.channels * rows.banks));
   return std::max(of_run * reopened / run_bytes, 1 / rows.row_bytes);
 }

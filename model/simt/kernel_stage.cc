@@ -33,6 +33,7 @@ std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::Grou
     KernelStage& k = out.emplace_back();
     k.blocks = program(group.stages.size() - 1).blocks();
     k.scratchpad = group.bytes;
+    k.threads = group.threads;
     k.keeps_output = group.stages[i].keeps_output;
     k.holds_output = group.stages[i].holds_output;
     k.first = i == 0;

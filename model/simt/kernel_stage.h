@@ -13,8 +13,9 @@
 namespace tilescope::model {
 
 struct KernelStage {
-  std::int64_t blocks = 1;  // of the kernel; each computes a tile of the stage
-  base::Bytes scratchpad;   // of a block
+  std::int64_t blocks = 1;   // of the kernel; each computes a tile of the stage
+  base::Bytes scratchpad;    // of a block
+  std::int64_t threads = 0;  // of a block, where other stages of the kernel have more than this one
   // By input: for one that stays in the scratchpad, the elements between neighbours along each dimension of its tile.
   base::FixedVector<std::optional<tile::TileShape>, tile::kMaxOperands> kept_pitch;
   base::FixedVector<bool, tile::kMaxOperands> held;  // by input: whether it reaches the stage in registers

@@ -10,6 +10,7 @@
 #include "base/integer.h"
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
+#include "model/simt/detail/spills.h"
 #include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
@@ -162,6 +163,7 @@ bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t s
   if (out.size() > 1) read_again(out, per_core, m, storages);
   if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm, storages);
   for (std::size_t i = 0; i < counts.size(); ++i) {
+    add_spills(counts[i], m, out[i].occupancy, per_core, storages[i].traffic);
     storages[i].work = work_of_block(counts[i], m, storages[i].arithmetic, out[i].occupancy, storages[i].traffic);
     out[i].core.emplace(counts[i], storages[i].work, storages[i].traffic, m);
   }

@@ -51,8 +51,8 @@ struct DramRows {
   // banks per rc, and what its command bus passes, all between refreshes. Absent, and rows cost nothing, where the file
   // states no `row` or no banks.
   std::optional<double> activates_per_us;
-  // Bursts of all channels together: one column command per clock on each bus that pseudo-channels share. Absent where
-  // the data bus is the tighter limit.
+  // Bursts of all channels together: a channel's columns are ccd_s apart, those of one bank group ccd_l, and a bus that
+  // pseudo-channels share passes one per clock. Absent where the data bus is the tighter limit.
   std::optional<double> bursts_per_us;
   // Commands of all command buses that pseudo-channels share for rows and columns, and the slots that an activate and
   // its precharge take.

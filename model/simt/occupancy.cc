@@ -14,7 +14,7 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
 }
 
 BlockNeeds needs_of(const Counts& c) {
-  return {c.launched_threads, c.scratchpad, c.registers_needed, c.carried_registers, c.program->registers};
+  return {c.launched_threads, c.scratchpad, c.registers.needed, c.carried_registers, c.program->registers};
 }
 
 Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {

@@ -99,7 +99,12 @@ Registers registers_of(const StageProgram& p, const Geometry& m) {
   const std::int64_t sums = registers_of_sums(p);
   return {
       p.registers > 0 ? estimated_registers_of_own(p, m, operands, sums) : estimated_registers_of_others(p, m, sums),
-      with_sums(p, m, sums, operands.held), sums};
+      with_sums(p, m, sums, std::max(operands.held, operands.least)), sums, with_sums(p, m, sums, operands.least)};
+}
+
+bool is_worth_compiling(const StageProgram& p, const Registers& needs, std::int64_t held) {
+  if (computes_in_place(p)) return needs.needed <= held;
+  return needs.least <= held;
 }
 
 std::int64_t registers_needed(const StageProgram& p, const Geometry& m) { return registers_of(p, m).needed; }

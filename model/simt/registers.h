@@ -18,12 +18,11 @@ std::int64_t registers_needed(const tile::StageProgram& p, const Geometry& g);
 // The part of them that a thread's sums take.
 std::int64_t registers_of_sums(const tile::StageProgram& p);
 
-// Registers of a thread: all; in a kernel of lower/ those of its sums and of the operands that it multiplies at a time;
-// those of its sums.
-struct Registers {
-  std::int64_t needed = 0, of_products = 0, of_sums = 0;
-};
 Registers registers_of(const tile::StageProgram& p, const Geometry& g);
+
+// Whether a compiler that is held to so many registers makes a kernel worth running. Without a reduction smaller tiles
+// compute the same and spill nothing. Compilers refuse fewer than the least (NVRTC: C7602).
+bool is_worth_compiling(const tile::StageProgram& p, const Registers& needs, std::int64_t held);
 
 // The register limit that a program of these counts states for its compiler: the registers that it needs, and a tenth
 // more where that costs no resident block.

@@ -39,19 +39,19 @@ Extents wave_tile(const Counts& c, std::int64_t resident) {
   return tile;
 }
 
-// What they cover at one moment: of a reduction, and of what a block goes through, one step.
-Extents moment_tile(const Counts& c, const Extents& wave) {
-  const StageProgram& p = *c.program;
-  Extents tile = wave;
-  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
-    if (a >= p.space->spatial || a == c.stepped) tile[a] = std::min(p.space->axes[a].extent, p.block[a]);
+// What one block covers.
+Extents block_tile(const Counts& c) {
+  Extents tile;
+  for (std::size_t a = 0; a < c.all.size(); ++a) tile.push_back(std::min(c.all[a], c.program->block[a]));
   return tile;
 }
 
-// Bytes of the core's cache that what blocks stage leaves over; may be negative.
-double room_in_core_cache(const Counts& c, const Machine& m, std::int64_t per_core) {
-  const double cached = m.core_cache_shared ? static_cast<double>(c.scratchpad.n * per_core) : 0;
-  return m.core_cache_bytes - cached;
+// What they cover at one moment: of a reduction, and of what a block goes through, one step.
+Extents moment_tile(const Counts& c, Extents tile) {
+  const StageProgram& p = *c.program;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    if (a >= p.space->spatial || a == c.stepped) tile[a] = std::min(p.space->axes[a].extent, p.block[a]);
+  return tile;
 }
 
 // Share of direct reads that no longer find their line in the core's cache.
@@ -124,8 +124,7 @@ Shared shared_with_earlier(const Counts& c, std::size_t i, const Extents& wave) 
   const std::vector<tile::Operand>& inputs = c.program->space->inputs;
   Shared out;
   if (i >= inputs.size()) return out;
-  Extents block;
-  for (std::size_t a = 0; a < c.all.size(); ++a) block.push_back(std::min(c.all[a], c.program->block[a]));
+  const Extents block = block_tile(c);
   for (std::size_t e = 0; e < i; ++e) {
     if (inputs[e].tensor != inputs[i].tensor || !c.flows[e].moves) continue;
     out.all = std::max(out.all, tile::share_in(inputs[i], inputs[e], c.all, c.flows[i].granule));
@@ -149,6 +148,11 @@ double read_for_stores(const Counts& c, const Machine& m, const Extents& wave, d
 
 }  // namespace
 
+double room_in_core_cache(const Counts& c, const Machine& m, std::int64_t per_core) {
+  const double cached = m.core_cache_shared ? static_cast<double>(c.scratchpad.n * per_core) : 0;
+  return m.core_cache_bytes - cached;
+}
+
 Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
   const StageProgram& p = *c.program;
   Traffic t;
@@ -160,7 +164,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
   const Extents wave = wave_tile(c, std::min(resident, blocks));
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
-  const Extents moment = moment_tile(c, wave);
+  const Extents moment = moment_tile(c, wave), block_moment = moment_tile(c, block_tile(c));
   Moved activates, requests;
   double misses = 0;
   if (m.bounds.cluster_bytes_per_us) t.cluster_share = share_of_first_cluster(blocks, resident, m);
@@ -223,7 +227,10 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
     if (m.dram_rows.activates_per_us)
-      add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
+      // Blocks that go through steps do so each at its own pace, and bring their parts of a row at different times.
+      add(activates,
+          o.dram_bytes * activates_per_byte(p.space->operand(i), moment,
+                                            !output && c.all_steps() > 1 ? block_moment : moment, m.dram_rows));
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;
   if (t.cores.written > 0) t.requests_per_byte.written = requests.written / t.cores.written;

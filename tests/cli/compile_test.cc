@@ -99,6 +99,31 @@ TEST_F(Compile, AnEvaluatorThatIsNoneIsNamed) {
   EXPECT_THAT(refusal({"--evaluator", "sim=2", "--pareto"}), HasSubstr("--evaluator excludes --pareto"));
 }
 
+// The maximum and the sum of a fused softmax have blocks of the last stage's threads, few of which are resident: with
+// another number of threads the model finds no program faster.
+TEST_F(Compile, StagesOfAFusedKernelHaveTheBestThreads) {
+  const Json document =
+      json_of_long_work({"compile", "--arch", "v100", "--top", "1", "--size", "m=65536,n=4096", "--op",
+                         "M[m] max=! X[m,n]; E[m,n] = exp(X[m,n] - M[m]); Z[m] +=! E[m,n]; O[m,n] = E[m,n] / Z[m]"});
+  const Json& first = document.at("operators").at(0).at("programs").at(0);
+  Json program = first.at("program");
+  ASSERT_EQ(program.at("edges").at(0).at("level"), "smem");
+  std::string lines;
+  for (const int threads : {8, 16, 32, 64, 128, 256}) {
+    program["id"] = std::to_string(threads);
+    for (const int stage : {0, 1}) program["nodes"][stage]["mapping"]["n"]["threads"] = threads;
+    lines += program.dump() + '\n';
+  }
+  const Json others = json_of_long_work({"predict", "--arch", "v100", "--batch", write("batch.jsonl", lines)});
+  std::size_t predicted = 0;
+  for (const Json& row : others.at("rows")) {
+    if (!row.contains("predicted_us")) continue;
+    ++predicted;
+    EXPECT_GE(row.at("predicted_us").get<double>(), 0.98 * first.at("predicted_us").get<double>()) << row.at("id");
+  }
+  EXPECT_GE(predicted, 4U);
+}
+
 TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
   const Json document =
       json_of_long_work({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});

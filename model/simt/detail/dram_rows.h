@@ -4,7 +4,7 @@
 // together walk through tensors in runs of neighbouring bytes; a bank whose row another run has taken meanwhile opens
 // its own again.
 //
-// Ignores: columns next to rows on a bus that no pseudo-channels share, gaps between columns (ccd_s, ccd_l), turns of
+// Ignores: columns next to rows on a bus that no pseudo-channels share, columns of one bank group in a row, turns of
 // the bus but for calibrations, commands of refreshes.
 
 #include "arch/spec.h"
@@ -17,8 +17,10 @@ namespace tilescope::model {
 DramRows dram_rows_of(const arch::ArchSpec& a);
 
 // Rows opened for each byte that `operand` moves from or to DRAM, where all resident blocks are at one step, which
-// covers `moment`, and return to a row once all others were touched: exp(-others / banks) find it open.
-double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const DramRows& rows);
+// covers `moment`, and return to a row once all others were touched: exp(-others / banks) find it open. Neighbouring
+// bytes come at one time as far as they lie in one `together`: in `moment`, or in a block's part of it.
+double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
+                          const DramRows& rows);
 
 // What the commands for all that DRAM gives and takes need at least: rows, columns, both on one bus; and the data bus
 // between refreshes.

@@ -53,7 +53,11 @@ struct DeviceTraffic {
 
 struct Traffic : DeviceTraffic {
   base::FixedVector<OperandTraffic, tile::kMaxOperands> operand;  // inputs in order, then the output
+  Moved spilled;  // between core and device, of one block, all its steps: values without a register
 };
+
+// Bytes of the core's cache that what `per_core` blocks stage leaves over; may be negative.
+double room_in_core_cache(const Counts& c, const Machine& m, std::int64_t per_core);
 
 // Traffic when `per_core` blocks run on every core at a time.
 // Cores: cached tiles are fetched once per step, but for sectors that neighbouring steps share while they stay

@@ -188,7 +188,7 @@ RC_GTEST_PROP(Search, EndsWhereNothingBesideTheFirstIsFaster, ()) {
       return std::numeric_limits<double>::infinity();
     const model::Counts& counts = pool.counts(id);
     const std::optional<std::int64_t> registers =
-        stated_registers(c, counts, model::held_registers(counts, chip.machine), chip.spec, chip.machine);
+        stated_registers(c, counts, model::held_registers(counts, chip.machine), chip.spec);
     if (!registers) return std::numeric_limits<double>::infinity();
     tile::StageProgram p = c.program;
     p.registers = *registers;

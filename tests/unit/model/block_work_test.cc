@@ -55,7 +55,7 @@ TEST(BlockWork, SpillsWhatIsMultipliedInEveryIterationAndOthersOnceAStep) {
     return cycles * *m.core_cache_bytes_per_cycle / (2 * 32 * 4);
   };
   const auto moved = [&](std::int64_t registers) { return std::lround(words(registers, 10) - words(registers, 0)); };
-  EXPECT_EQ(moved(64), 10 * 2 * 8) << "a kernel of others";
+  EXPECT_EQ(moved(64), 10 * 2 * 8);
   p.registers = 128;
   EXPECT_EQ(moved(64 + 32 + 8), 10);
   EXPECT_EQ(moved(64 + 32 + 8 - 4), 4 * 2 * 8 + 6) << "four words of what is multiplied have no register";

@@ -38,7 +38,7 @@ constexpr DramRows kRows{.row_bytes = 256,
                          .commands_per_us = {}};
 
 double activates(const tile::StageProgram& p, const tile::Extents& moment) {
-  return activates_per_byte(p.space->inputs[0], moment, kRows);
+  return activates_per_byte(p.space->inputs[0], moment, moment, kRows);
 }
 
 TEST(DramRows, AreOpenedOnceWhereALongRunFillsThem) {
@@ -60,6 +60,14 @@ TEST(DramRows, OfFewRunsStayOpen) {
   const double reopened = 1 - std::exp(-7.0 / 32);
   EXPECT_NEAR(activates(p, {8, 8}), reopened / 32, 1e-9);
   EXPECT_DOUBLE_EQ(activates(p, {1, 8}), 1.0 / 256) << "one run is never disturbed";
+}
+
+// Rows of 4096 B, of which 32 blocks read 128 B each: at one time, a row fills a row of the DRAM in each channel; each
+// block at its own pace, every part opens one.
+TEST(DramRows, AreOpenedForEachBlocksPartWhereBlocksKeepNoPace) {
+  const tile::StageProgram p = program("O[n] +=! B[k,n]", "n=1024,k=4096", {{1, 32, 1}}, {1, 64});
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {1024, 64}, kRows), 1.0 / 256, 1e-9);
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, kRows), 1.0 / 128, 1e-9);
 }
 
 // An activate per rrd_s of 4 cycles at 877 MHz on 64 channels, which is longer than a quarter of faw: 449 GB/s of
