@@ -212,6 +212,29 @@ TEST(Law, NoTimeIsBelowTheRoofline) {
   }));
 }
 
+// Every access of a warp to its core's cache or scratchpad is an instruction that a scheduler issues.
+TEST(Law, AccessesAreAtMostTheIssueSlots) {
+  EXPECT_TRUE(rc::check("accesses and issue slots", [] {
+    const arch::ArchSpec a = any_gpu();
+    const Problem p = any_problem();
+    const auto predicted = prediction_of(p, a);
+    const auto s = simulated(p, a);
+    if (!predicted || !s) RC_DISCARD("the chip cannot run it");
+    double accesses = 0;
+    for (const api::SimulatedLevel& l : s->levels) {
+      const arch::Level& level = level_of(a, l.name);
+      const auto* cache = std::get_if<arch::CacheLevel>(&level);
+      const bool of_core = cache != nullptr && cache->scope == arch::Scope::kCore;
+      if (of_core || arch::kind_of(level) == arch::Kind::kScratchpad) accesses += static_cast<double>(l.requests);
+    }
+    const auto slots = static_cast<double>(s->cycles * a.core.count * a.core.partitions * a.core.issue.value_or(1));
+    RC_LOG() << text_of(p, a) << ": " << accesses << " accesses in " << slots << " issue slots; predicted issue "
+             << predicted->terms.front().us << " of " << predicted->predicted_us << " us\n";
+    RC_ASSERT(accesses <= slots);
+    RC_ASSERT(predicted->terms.front().us <= predicted->predicted_us * kRounding);
+  }));
+}
+
 TEST(Law, TwiceTheBatchTakesAtMostTwiceAsLong) {
   EXPECT_TRUE(rc::check("a batch and half of it", [] {
     const arch::ArchSpec a = any_gpu();
