@@ -76,7 +76,7 @@ TEST(Derive, Peaks) {
   EXPECT_DOUBLE_EQ(peak_of(v100, unit(v100, "fma.f32")).v, 14.1312e12);
   EXPECT_DOUBLE_EQ(peak_of(v100, unit(v100, "mma.f16")).v, 113.0496e12);
   const ArchSpec k80 = chip_of("k80");
-  EXPECT_DOUBLE_EQ(peak_of(k80, unit(k80, "fma.f32")).v, 4.368e12);
+  EXPECT_DOUBLE_EQ(peak_of(k80, unit(k80, "fma.f32")).v, 4.110912e12);
   const ArchSpec mi50 = chip_of("mi50");
   EXPECT_DOUBLE_EQ(peak_of(mi50, unit(mi50, "fma.f32")).v, 13.248e12);
 }

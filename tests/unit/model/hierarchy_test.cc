@@ -109,7 +109,7 @@ TEST(Hierarchy, NamesAreTheChipsOwn) {
 
 // Loads fill whole sectors of the core's cache, so that a line fetched as one costs all of it (sim/gpu/core_memory.cc).
 TEST(CoreCacheSector, IsWhatLoadsMove) {
-  const Chip lines("k80"), sectors("k80", {{"memory.l1.sector", "32 B"}});
+  const Chip lines("k80", {{"memory.l1.sector", "128 B"}}), sectors("k80");
   const expr::Expression e = tests::expression("O[i] = I[i*8]", "i=1000000");
   const tile::StageProgram p =
       tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 256, 1}}, {1}, {16});
