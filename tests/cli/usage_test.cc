@@ -109,8 +109,8 @@ TEST_F(Usage, HelpAndVersionAreNoMistakes) {
 }
 
 TEST_F(Usage, OfTheChip) {
-  EXPECT_EQ(bad_input({"compile", "--arch", "v10", "--suite", "examples"}),
-            "v10: neither a device nor a file; did you mean 'v100'?\n");
+  EXPECT_EQ(bad_input({"compile", "--arch", "v1000", "--suite", "examples"}),
+            "v1000: neither a device nor a file; did you mean 'v100'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--set", "memory.smem.bnks=16"})),
             "--set memory.smem.bnks=16: memory.smem has no key 'bnks'; did you mean 'banks'?\n");
   EXPECT_THAT(bad_input(matmul(64, {"--set", "memory.smem.bank_width=16 Q"})),
@@ -167,14 +167,14 @@ TEST_F(Usage, OfTheWorkload) {
 
 TEST_F(Usage, EveryMistakeAtOnce) {
   EXPECT_EQ(
-      bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
+      bad_input({"compile", "--arch", "v1000", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
                  "--set", "clock"}),
       "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, anneal, "
       "got 'rolle'; "
       "did you mean "
       "'roller'?\n"
       "--set clock: expected path=value, such as memory.smem.banks=16\n"
-      "v10: neither a device nor a file; did you mean 'v100'?\n"
+      "v1000: neither a device nor a file; did you mean 'v100'?\n"
       "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
       "--size:1:3: expected a whole number as the size of 'm', got 'x'\n"
       "--dtype:1:1: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, u8, "

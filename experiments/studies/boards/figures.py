@@ -92,7 +92,7 @@ def text(value):
 def scoreboard(boards, found):
     """docs/scoreboard.md."""
     lines = ["# Scoreboard", "",
-             "The model against measured times: a hundred rows of every board, by kind, drawn by a seed. `experiments/studies/boards/run",
+             "The model against measured times: a hundred rows of every board, or all that there are, by kind, drawn by a seed. `experiments/studies/boards/run",
              "scoreboard` renders this page from [the rows](../tests/golden/boards); `ctest -R Boards` fails where a figure has moved by",
              "more than its noise, until [the record](../tests/golden/boards/record.yaml) is changed on purpose.", "",
              "Rank is Spearman's correlation over the rows of a group, for a board the mean over its groups. Error is the mean of",
