@@ -26,10 +26,12 @@ using experiments::AccuracyOfKind;
 using experiments::ComparedRow;
 using experiments::Comparison;
 
+constexpr const char* kSuiteOfLibraries = "roller";  // that library times are known of on most boards
+
 struct Options {
   ArchOptions arch;
   api::Workload workload;  // of a suite
-  std::string suite, batch, dtype, search = "roller", rows, plot;
+  std::string suite, batch, dtype, search = "roller", rows, baseline, plot;
   experiments::CompareOptions compare;
   std::size_t worst = 10;
   bool json = false, legend = false;
@@ -108,7 +110,8 @@ int run(const Options& o) {
   api::ProgramSource source;
   if (o.batch.empty()) {
     source.workload = o.workload;
-    source.workload.suite = o.suite;
+    source.workload.suite = o.suite.empty() ? kSuiteOfLibraries : o.suite;
+    options.library = !o.baseline.empty();
     source.workload.dtype = o.dtype;
     if (!o.rows.empty()) options.rows = read_batch(o.rows, diags);
     if (!diags.ok()) return report(diags);
@@ -160,6 +163,11 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--rows", o->rows, "Times that measure kept, in place of published ones")
       ->check(some_text())
       ->needs(suite);
+  CLI::Option* baseline =
+      command->add_option("--baseline", o->baseline,
+                          "Times of the vendor's fastest library (library) in place of ours or published ones, by kind "
+                          "and duration; of the suite roller where none is named");
+  baseline->check(CLI::IsMember({"library"}))->excludes(batch);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber)
@@ -174,8 +182,8 @@ void add_compare(CLI::App& app, int& status) {
   add_jobs(*command, o->compare.jobs);
   add_legend(*command, o->legend);
   add_json(*command, o->json);
-  command->callback([o, suite, batch, &status] {
-    if (suite->empty() && batch->empty()) throw CLI::RequiredError("--suite or --batch");
+  command->callback([o, suite, batch, baseline, &status] {
+    if (suite->empty() && batch->empty() && baseline->empty()) throw CLI::RequiredError("--suite or --batch");
     status = run(*o);
   });
 }

@@ -2,6 +2,8 @@
 #include "experiments/accuracy/compare.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <utility>
@@ -18,6 +20,8 @@
 #include "api/simulate/simulate.h"
 #include "api/simulate/simulated_programs.h"
 #include "api/workload.h"
+#include "base/document.h"
+#include "base/home.h"
 #include "base/option.h"
 #include "experiments/accuracy/published.h"
 #include "experiments/measure/rows.h"
@@ -135,20 +139,45 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
   }
 }
 
+// The rows that are kept with the project of the chip's board; nullopt, without an error, where there are none.
+std::optional<api::NamedText> kept_rows_of(const arch::ArchSpec& a, base::Diagnostics& diags) {
+  std::string name = a.board.value_or(a.name);
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '-';
+  const std::string path = base::home_path("experiments/data/measured/" + name + ".jsonl");
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  auto text = base::read_file(path, diags.add_source(path), diags, {kMostBytes, 64});
+  return text ? std::optional(api::NamedText{path, std::move(*text)}) : std::nullopt;
+}
+
 // What a suite's rows are compared with: published times, or ours.
 struct KnownTimes {
   std::optional<PublishedTimes> published;
   std::optional<MeasuredTimes> measured;
 };
 
+constexpr std::string_view kCopy = "copy";  // stands for a library where there is none
+
+// "100 us to 1 ms": libraries are ahead by how long a kernel is.
+std::string_view duration_of(double us) {
+  return us < 100 ? "below 100 us" : us < 1000 ? "100 us to 1 ms" : "from 1 ms";
+}
+
+// The operator's time is the vendor's library's, where one is known.
+void take_library(const std::optional<double>& us, Candidate& c) {
+  c.row.measured_us = us;
+  if (us) c.row.kind += fmt::format(", {}", duration_of(*us));
+}
+
 // Adds what is known of an operator, or that nothing is.
-void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dtype, Candidate& c) {
+void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dtype, bool of_library, Candidate& c) {
   if (known.measured) {
     const auto library = known.measured->libraries.find(operator_key(c.row.id, base::name_of(dtype)));
     if (library != known.measured->libraries.end()) {
       c.row.library = library->second.name;
       c.row.library_us = library->second.us;
     }
+    if (of_library) return take_library(c.row.library == kCopy ? std::nullopt : c.row.library_us, c);
     if (!c.program) return;
     const auto time = known.measured->programs.find(program_hash(*c.program, a));
     if (time != known.measured->programs.end()) {
@@ -157,8 +186,10 @@ void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dty
     } else {
       c.row.errors.push_back(fmt::format("{}: no row is of this program", c.row.id));
     }
+  } else if (known.published && of_library) {
+    take_library(known.published->us_of(c.row.id, kLibraryColumn), c);
   } else if (known.published) {
-    c.row.measured_us = known.published->us_of(c.row.id);
+    c.row.measured_us = known.published->us_of(c.row.id, kPublishedColumn);
     if (!c.row.measured_us)
       c.row.errors.push_back(fmt::format("{}: no time of {} is published", c.row.id, kPublishedColumn));
   }
@@ -186,7 +217,7 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<ap
         c.program = std::move(best->program);
       else
         c.row.errors.push_back(fmt::format("{}: {}", op.id, diags.sentences().front()));
-      add_times(known, a, op.expression.dtype, c);
+      add_times(known, a, op.expression.dtype, options.library, c);
     };
   });
   return out;
@@ -245,8 +276,9 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
   } else {
     const std::string suite = source.workload.suite.value_or("");
     KnownTimes known;
-    if (options.rows)
-      known.measured = times_in(read_kept_rows(*options.rows, diags), a.name);
+    const auto rows = options.library && !options.rows ? kept_rows_of(a, diags) : options.rows;
+    if (rows)
+      known.measured = times_in(read_kept_rows(*rows, diags), a.name);
     else if (api::computes_f32(source.workload))  // which published times are of
       known.published = load_published(a.name, suite, diags);
     if (!known.published && !known.measured && !options.simulate && diags.ok())
@@ -257,9 +289,11 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
     const auto operators = api::expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
     api::note_instructions(*operators, a, diags);
-    if (known.published) out.measured = kPublishedColumn;
-    if (known.measured) out.measured = options.rows->name;
+    if (known.published) out.measured = options.library ? kLibraryColumn : kPublishedColumn;
+    if (known.measured) out.measured = rows->name;
     candidates = suite_rows(suite, *operators, a, options, known);
+    const auto of_none = [](const Candidate& c) { return !c.row.measured_us; };
+    if (options.library) out.left_out = std::erase_if(candidates, of_none);
   }
   predict(candidates, a, options.jobs);
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);

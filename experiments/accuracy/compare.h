@@ -25,6 +25,7 @@ struct CompareOptions {
   api::Search search = api::Search::kRoller;  // search that finds a suite's programs
   bool simulate = false;                      // simulate every compared row in sampled mode; takes seconds per row
   std::optional<api::NamedText> rows;         // times measured by us, instead of published ones
+  bool library = false;                       // a suite's times are those of the vendor's fastest library
   std::optional<std::size_t> sample;          // number of rows drawn at random from each group
   std::uint64_t seed = 1;                     // seed of the draw
   api::ProgramFilter programs;                // programs of a batch to compare; the others are left out

@@ -45,8 +45,8 @@ std::optional<std::size_t> PublishedTimes::column(std::string_view name) const {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-std::optional<double> PublishedTimes::us_of(const std::string& id) const {
-  const auto of_column = column(kPublishedColumn);
+std::optional<double> PublishedTimes::us_of(const std::string& id, std::string_view of) const {
+  const auto of_column = column(of);
   const auto times = rows_us.find(id);
   return of_column && times != rows_us.end() ? std::optional(times->second[*of_column]) : std::nullopt;
 }
@@ -68,7 +68,7 @@ std::optional<PublishedTimes> load_published(std::string_view device, std::strin
 }
 
 std::optional<PublishedComparison> compared(const api::CompiledOperator& op, const PublishedTimes& published) {
-  const auto us = published.us_of(op.id);
+  const auto us = published.us_of(op.id, kPublishedColumn);
   if (!us || op.programs.empty()) return std::nullopt;
   return PublishedComparison{*us, best_of(op).prediction.predicted_us / *us - 1};
 }

@@ -23,15 +23,15 @@ struct PublishedTimes {
 
   // Index of a column, or nullopt.
   std::optional<std::size_t> column(std::string_view name) const;
-  // The time with which our best program for that operator is compared; nullopt where none was published.
-  std::optional<double> us_of(const std::string& id) const;
+  // The time of a column's system for that operator; nullopt where none was published.
+  std::optional<double> us_of(const std::string& id, std::string_view column) const;
 };
 
 // The published times for a suite on a device; nullopt, without an error, where there are none.
 std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, base::Diagnostics& diags);
 
-// The column of published times that our best programs are compared with.
-inline constexpr std::string_view kPublishedColumn = "roller_top10";
+// The columns of published times that our best programs are compared with: ROLLER's best of ten, the vendor's library.
+inline constexpr std::string_view kPublishedColumn = "roller_top10", kLibraryColumn = "library";
 
 // The best program of an operator against its published time; nullopt where either is missing.
 struct PublishedComparison {

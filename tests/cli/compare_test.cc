@@ -27,6 +27,22 @@ Args batch(const std::string& file, const Args& more = {}) {
   return with({"compare", "--arch", "v100", "--batch", file}, more);
 }
 
+// cuDNN took 1,213 us for C0 on a V100 (experiments/data/published). Pools have no library's time on an H200.
+TEST_F(Compare, OfLibrariesIsByKindAndDuration) {
+  const Json v100 = json_of_long_work({"compare", "--arch", "v100", "--baseline", "library"});
+  const Json& c0 = v100.at("rows").at(0);
+  EXPECT_EQ(c0.at("id"), "C0");
+  EXPECT_DOUBLE_EQ(c0.at("measured_us").get<double>(), 1213);
+  EXPECT_EQ(c0.at("kind"), "conv, from 1 ms");
+  EXPECT_EQ(v100.at("summary").at("left_out"), 0);
+  const Json h200 = json_of_long_work({"compare", "--arch", "h200", "--baseline", "library"});
+  EXPECT_EQ(h200.at("summary").at("rows"), 105);
+  EXPECT_EQ(h200.at("summary").at("left_out"), 14);
+  for (const Json& row : h200.at("rows")) EXPECT_EQ(row.at("measured_us"), row.at("library_us"));
+  EXPECT_THAT(bad_input({"compare", "--arch", "t4", "--baseline", "library"}),
+              HasSubstr("no times of suite 'roller' on t4"));
+}
+
 TEST_F(Compare, BearsTheContractsNames) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8) + line("c", "g", measured(20), 32));
