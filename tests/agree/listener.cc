@@ -71,7 +71,8 @@ std::vector<expr::Expression> operators() {
                             {"O[i,j] = exp(A[i,j]) / (exp(A[i,j]) + 1.0)", "i=4096,j=1024"},
                             {"O[j,i] = A[i,j]", "i=2048,j=4096"},
                             {"O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=4,f=128,y=28,x=28,c=64,r=1,s=1"},
-                            {"O[i,j] = A[i*9] * B[j]", "i=65536,j=8"}})
+                            {"O[i,j] = A[i*9] * B[j]", "i=65536,j=8"},
+                            {kProduct, "m=16384,n=16384,k=8192"}})  // larger than any cache
     out.push_back(built(o));
   return out;
 }
@@ -266,7 +267,7 @@ ArchSpec slice_of(ArchSpec a) {
     if (auto* dram = std::get_if<arch::DramLevel>(&level)) dram->channels = std::min(dram->channels, kChannels);
     auto* cache = std::get_if<arch::CacheLevel>(&level);
     if (cache == nullptr || cache->scope != arch::Scope::kDevice) continue;
-    cache->slices = std::min(cache->slices, kChannels);
+    cache->slices = std::min(cache->slices, std::max(kChannels, cache->l2_partitions));
     cache->capacity = cache->line * (cache->slices * cache->ways.value_or(16) * kSets);
   }
   return a;
