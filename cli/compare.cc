@@ -26,7 +26,7 @@ using experiments::AccuracyOfKind;
 using experiments::ComparedRow;
 using experiments::Comparison;
 
-constexpr const char* kSuiteOfLibraries = "roller";  // that library times are known of on most boards
+constexpr const char* kSuiteOfLibraries = "roller";  // that of which library times are known, on three boards
 
 struct Options {
   ArchOptions arch;
@@ -167,7 +167,7 @@ void add_compare(CLI::App& app, int& status) {
       command->add_option("--baseline", o->baseline,
                           "Times of the vendor's fastest library (library) in place of ours or published ones, by kind "
                           "and duration; of the suite roller where none is named");
-  baseline->check(CLI::IsMember({"library"}))->excludes(batch);
+  baseline->check(CLI::IsMember({"library"}))->excludes(batch)->excludes("--size");
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber)

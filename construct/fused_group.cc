@@ -319,7 +319,7 @@ class FusedGroup {
     std::optional<StageProgram> found;
     for (StageProgram& p : kernel_schedules(request, limits_, rules_)) {
       if (!tile::fits(p, arch_) || (kernel.holds_output && p.sharers() > 1)) continue;
-      p = model::with_max_registers(std::move(p), machine_);
+      p = model::with_max_registers(std::move(p), machine_, request.threads);
       if (!tile::holds_registers(p, arch_)) continue;
       if (!model::is_worth_compiling(p, model::registers_of(p, machine_), p.registers)) continue;
       StageProgram evaluated = p;

@@ -24,6 +24,7 @@
 #include "base/home.h"
 #include "base/option.h"
 #include "experiments/accuracy/published.h"
+#include "experiments/measure/measure.h"
 #include "experiments/measure/rows.h"
 #include "model/common/estimate.h"
 #include "targets/target.h"
@@ -156,8 +157,6 @@ struct KnownTimes {
   std::optional<MeasuredTimes> measured;
 };
 
-constexpr std::string_view kCopy = "copy";  // stands for a library where there is none
-
 // "100 us to 1 ms": libraries are ahead by how long a kernel is.
 std::string_view duration_of(double us) {
   return us < 100 ? "below 100 us" : us < 1000 ? "100 us to 1 ms" : "from 1 ms";
@@ -177,7 +176,7 @@ void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dty
       c.row.library = library->second.name;
       c.row.library_us = library->second.us;
     }
-    if (of_library) return take_library(c.row.library == kCopy ? std::nullopt : c.row.library_us, c);
+    if (of_library) return take_library(c.row.library == name_of(Baseline::kCopy) ? std::nullopt : c.row.library_us, c);
     if (!c.program) return;
     const auto time = known.measured->programs.find(program_hash(*c.program, a));
     if (time != known.measured->programs.end()) {
@@ -294,6 +293,13 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
     candidates = suite_rows(suite, *operators, a, options, known);
     const auto of_none = [](const Candidate& c) { return !c.row.measured_us; };
     if (options.library) out.left_out = std::erase_if(candidates, of_none);
+    if (options.library && candidates.empty()) {
+      diags.error({},
+                  fmt::format("no time of a library is known of any operator of suite '{}' on {}; give {} rows of the "
+                              "libraries (measure --baseline)",
+                              suite, a.name, base::option("rows")));
+      return std::nullopt;
+    }
   }
   predict(candidates, a, options.jobs);
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);

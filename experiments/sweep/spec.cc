@@ -137,6 +137,8 @@ class SpecReader {
   }
 
   void check_sequence(base::Position at) {
+    expr::TensorsOfSequence tensors;
+    for (const SweepWorkload& w : out_.workloads) tensors.add(w.name, w.expression, w.inputs, diags_);
     if (out_.simulate || out_.multi_fidelity)
       diags_.error(at,
                    "sequence: the model alone evaluates the sequences of a sweep; leave evaluator out, or simulate "

@@ -23,7 +23,7 @@
 #include "base/home.h"
 #include "experiments/multi_fidelity/choice.h"
 #include "experiments/store/writer.h"
-#include "experiments/sweep/detail/escalation_notes.h"
+#include "experiments/sweep/detail/notes.h"
 #include "experiments/sweep/detail/plan.h"
 #include "experiments/sweep/detail/runs.h"
 #include "experiments/sweep/detail/searches.h"
@@ -56,12 +56,6 @@ FilePrograms programs_of_files(const SweepSpec& spec, Diagnostics& diags) {
     for (std::size_t b = 0; b < spec.bases.size() && p.file; ++b)
       out[{&p, b}] = programs_of_file(p, spec.bases[b], spec.workloads, diags);
   return out;
-}
-
-void note_instructions(const SweepSpec& spec, const SweepPlan& plan, Diagnostics& diags) {
-  std::vector<const expr::Expression*> operators;
-  for (const SweepWorkload& w : spec.workloads) operators.push_back(&w.expression);
-  for (const auto& chip : plan.chips) api::note_instructions(operators, *chip, chip->name, diags);
 }
 
 std::size_t quarter_of_memory() {
@@ -110,7 +104,8 @@ class Runner {
   bool is_multi_fidelity() const { return spec_.multi_fidelity && !is_shard_; }
 
   void find_work() {
-    for (std::size_t t = 0; t < tasks_.all().size(); ++t)
+    for (std::size_t t = 0; t < tasks_.all().size(); ++t) {
+      std::vector<std::size_t> missing;
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
         ++progress_.all;
         if (const auto known = store_.find(tasks_.key_of({t, w}))) {
@@ -118,11 +113,17 @@ class Runner {
           count({t, w}, known->time_us);
         } else {
           (tasks_[t].is_reference ? of_references_ : others_).push_back({t, w});
-          if (!tasks_[t].search) continue;
-          tasks_.searches().expect(*tasks_[t].search, w);
-          for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, w);
+          missing.push_back(w);
         }
       }
+      if (!tasks_[t].search || missing.empty()) continue;
+      // A row of a sequence is made with those of all operators, whichever of them are there.
+      for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
+        if (!spec_.sequence && std::find(missing.begin(), missing.end(), w) == missing.end()) continue;
+        tasks_.searches().expect(*tasks_[t].search, w);
+        for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, w);
+      }
+    }
     for (const PlannedPoint& p : plan_.points) progress_.points_all += p.asked && p.chip && !p.point.is_base ? 1 : 0;
     progress_.points_known = progress_.points_done;
     tell_(progress_);

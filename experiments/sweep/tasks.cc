@@ -12,7 +12,7 @@
 namespace tilescope::experiments {
 
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
-    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes) {
+    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes), sequence_hash_(sequence_hash()) {
   for (const PlannedPoint& p : plan.points)
     if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }
@@ -156,7 +156,7 @@ std::size_t SweepTasks::add_task(Task t) {
   const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
   t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
                                               {t.simulate ? std::optional(mode) : std::nullopt, t.simulated_first},
-                                              sequence_hash()));
+                                              sequence_hash_));
   t.left = spec_.workloads.size();
   const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
   if (fresh) tasks_.push_back(std::move(t));

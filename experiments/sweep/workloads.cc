@@ -25,7 +25,7 @@ constexpr double kMaxWeight = 1e12;  // totals stay far from the ends of doubles
 
 class WorkloadsReader {
  public:
-  explicit WorkloadsReader(const SweepFile& file) : file_(file), diags_(file.diags) {}
+  WorkloadsReader(bool sequence, const SweepFile& file) : sequence_(sequence), file_(file), diags_(file.diags) {}
 
   std::vector<SweepWorkload> read(const Value& workloads) {
     const base::List* items = base::as_list(&workloads, "workloads", diags_);
@@ -131,7 +131,7 @@ class WorkloadsReader {
     };
     const auto is_same = [&](const SweepWorkload& o) { return base::to_json(o.document) == base::to_json(w.document); };
     if (given == Given::kUnnamed) {
-      const auto same = std::find_if(out_.begin(), out_.end(), is_same);
+      const auto same = sequence_ ? out_.end() : std::find_if(out_.begin(), out_.end(), is_same);
       w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
     }
     auto there = named(w.name);
@@ -143,6 +143,9 @@ class WorkloadsReader {
     }
     if (there == out_.end()) {
       out_.push_back(std::move(w));
+    } else if (is_same(*there) && sequence_) {
+      diags_.error(
+          at, fmt::format("'{}' is listed a second time; in a sequence each operator needs an id of its own", w.name));
     } else if (is_same(*there)) {
       there->weight += w.weight;
     } else {
@@ -150,6 +153,7 @@ class WorkloadsReader {
     }
   }
 
+  bool sequence_;
   const SweepFile& file_;
   Diagnostics& diags_;
   int unnamed_ = 0;
@@ -178,7 +182,7 @@ Value document_of(const expr::Expression& e) {
 }
 
 std::vector<SweepWorkload> read_workloads(const Value& workloads, bool sequence, const SweepFile& file) {
-  std::vector<SweepWorkload> out = WorkloadsReader(file).read(workloads);
+  std::vector<SweepWorkload> out = WorkloadsReader(sequence, file).read(workloads);
   for (std::size_t w = 0; sequence && w < out.size(); ++w)
     out[w].document.get_if<base::Map>()->push_back({"place", static_cast<std::int64_t>(w)});
   return out;

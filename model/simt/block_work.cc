@@ -217,7 +217,8 @@ class Worker {
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
     const double arriving = traffic_.spilled.read / static_cast<double>(c_.all_steps());
     if (m_.link_bytes_per_cycle) work_.compute.link_cycles += arriving / *m_.link_bytes_per_cycle;
-    if (m_.core_misses) work_.compute.missed_lines += arriving / warp_bytes;
+    if (m_.core_misses)
+      work_.compute.missed_lines += arriving / std::min(warp_bytes, static_cast<double>(m_.line_bytes));
   }
 
   void add_sharing() {

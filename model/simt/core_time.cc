@@ -11,27 +11,36 @@
 namespace tilescope::model {
 namespace {
 
-// Cycles from a load's issue to its data, weighted by where the data are: of so many bytes that are asked for.
-double memory_latency_cycles(const DeviceTraffic& t, const Machine& m, double asked_bytes) {
+// Cycles from a load's issue to its data, by the shares of loads that reach each further cache, and last the DRAM.
+template <class Share>
+double memory_latency_cycles(const Machine& m, const Share& beyond) {
   if (m.device_caches.empty()) return m.dram_latency_cycles;
-  double latency = m.device_caches[0].latency_cycles;
-  if (asked_bytes <= 0) return latency;
-  double nearer = latency;
-  const auto add = [&](double level_latency, double read) {
-    latency += std::min(1.0, read / asked_bytes) * (level_latency - nearer);
+  double latency = m.device_caches[0].latency_cycles, nearer = latency;
+  const auto add = [&](double level_latency, double share) {
+    latency += share * (level_latency - nearer);
     nearer = level_latency;
   };
-  for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, t.caches[c].read);
-  add(m.dram_latency_cycles, t.dram.read);
+  for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, beyond(c));
+  add(m.dram_latency_cycles, beyond(m.device_caches.size()));
   return latency;
+}
+
+double memory_latency_cycles(const Traffic& t, const Machine& m) {
+  return memory_latency_cycles(m, [&](std::size_t level) { return t.beyond[level]; });
+}
+
+// Of loads that all miss what the kernel finds in the caches when it begins.
+double cold_latency_cycles(const Traffic& t, const Machine& m) {
+  const auto share = [&](double read) { return t.cold_read > 0 ? std::min(1.0, read / t.cold_read) : 0; };
+  return memory_latency_cycles(
+      m, [&](std::size_t level) { return share(level < m.device_caches.size() ? t.caches[level].read : t.dram.read); });
 }
 
 // The core's cache has at most `core_misses` requests in flight, each for the latency. This bounds what arrives on the
 // link (Little's law).
 CoreBusy bounded_by_misses(CoreBusy busy, const Traffic& t, const Machine& m) {
   if (const auto& misses = m.core_misses)
-    busy.link_cycles =
-        std::max(busy.link_cycles, busy.missed_lines * memory_latency_cycles(t, m, t.cores.read) / *misses);
+    busy.link_cycles = std::max(busy.link_cycles, busy.missed_lines * memory_latency_cycles(t, m) / *misses);
   return busy;
 }
 
@@ -42,7 +51,7 @@ struct Waits {
   double staged = 0, direct = 0, first = 0;
 };
 Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
-  const double memory = memory_latency_cycles(t, m, t.cores.read), cold = memory_latency_cycles(t, m, t.cold_read);
+  const double memory = memory_latency_cycles(t, m), cold = cold_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
   Waits waits;
   double rounds = 0;     // of copies

@@ -13,10 +13,10 @@ namespace {
 
 using tile::StageProgram;
 
-double useful_cache_bytes(const Traffic& t, std::size_t operands) {
+double useful_cache_bytes(const Traffic& t, std::size_t operands, double blocks) {
   double sum = 0;
   for (std::size_t i = 0; i < operands; ++i) sum += t.operand[i].cache_bytes * t.operand[i].useful_ratio;
-  return sum;
+  return sum + t.spilled.bytes() * blocks;
 }
 
 void set(LevelUse& use, double bytes, double useful, double sector, double time_us) {
@@ -31,7 +31,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   const auto blocks = static_cast<double>(s.blocks);
   const auto sector = static_cast<double>(m.sector_bytes);
   const double useful =
-      sum(stages, [](const StageCosts& c) { return useful_cache_bytes(*c.traffic, c.counts->flows.size()); });
+      sum(stages, [&](const StageCosts& c) { return useful_cache_bytes(*c.traffic, c.counts->flows.size(), blocks); });
   const double cores = sum(stages, [](const StageCosts& c) { return c.traffic->cores.bytes(); });
   const double dram = sum(stages, [](const StageCosts& c) { return c.traffic->dram_bytes(); });
   s.core_sectors = cores / sector;

@@ -111,10 +111,11 @@ std::int64_t registers_needed(const StageProgram& p, const Geometry& m) { return
 
 std::int64_t held_registers(const Counts& c, const Machine& m) { return held_registers(needs_of(c), m); }
 
-StageProgram with_max_registers(StageProgram p, const Machine& m) {
+StageProgram with_max_registers(StageProgram p, const Machine& m, std::int64_t block_threads) {
   p.registers = m.registers_per_thread;
-  p.registers = held_registers(
-      {p.threads_with_producers(m.warp), tile::staging_of(p, m.engines).bytes, registers_needed(p, m), 0, 0}, m);
+  p.registers = held_registers({std::max(p.threads_with_producers(m.warp), block_threads),
+                                tile::staging_of(p, m.engines).bytes, registers_needed(p, m), 0, 0},
+                               m);
   return p;
 }
 

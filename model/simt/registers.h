@@ -29,6 +29,7 @@ bool is_worth_compiling(const tile::StageProgram& p, const Registers& needs, std
 std::int64_t held_registers(const Counts& c, const Machine& m);
 
 // The program with its register limit set to the estimate, and to a tenth more where that costs no resident block.
-tile::StageProgram with_max_registers(tile::StageProgram p, const Machine& m);
+// `block_threads`: those of the block, where other stages of its kernel have more.
+tile::StageProgram with_max_registers(tile::StageProgram p, const Machine& m, std::int64_t block_threads = 0);
 
 }  // namespace tilescope::model

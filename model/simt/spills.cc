@@ -25,7 +25,23 @@ SpilledWords spilled_words(const Counts& c, const Occupancy& occupancy) {
   return {held, moved, moved + static_cast<double>(all - used)};
 }
 
+namespace {
+
+void note_beyond(const Machine& m, Traffic& t) {
+  const auto share = [&](double read) { return t.cores.read > 0 ? std::min(1.0, read / t.cores.read) : 0; };
+  for (std::size_t d = 1; d < m.device_caches.size(); ++d) t.beyond[d] = share(t.caches[d].read);
+  t.beyond[m.device_caches.size()] = share(t.dram.read);
+}
+
+// A rate of so much for each byte, where further bytes come with a rate of their own.
+void mix(double& rate, double bytes, double more_bytes, double more_rate) {
+  if (more_bytes > 0) rate = (rate * bytes + more_rate * more_bytes) / (bytes + more_bytes);
+}
+
+}  // namespace
+
 void add_spills(const Counts& c, const Machine& m, const Occupancy& occupancy, std::int64_t per_core, Traffic& t) {
+  note_beyond(m, t);
   const SpilledWords words = spilled_words(c, occupancy);
   if (words.held == 0) return;
   const double threads_bytes = static_cast<double>(c.warps * m.warp * arch::kRegisterBytes);  // a word of every thread
@@ -40,6 +56,12 @@ void add_spills(const Counts& c, const Machine& m, const Occupancy& occupancy, s
                steps * words.stored * threads_bytes};
   Moved moved = {t.spilled.read * blocks, t.spilled.written * blocks};
   const auto add = [&](Moved& level) { level.read += moved.read, level.written += moved.written; };
+  // A warp's word is a request, of lines that lie in rows of the DRAM one after another.
+  const double line = 1 / static_cast<double>(m.warp * arch::kRegisterBytes);
+  if (m.bounds_requests) {
+    mix(t.requests_per_byte.read, t.cores.read, moved.read, line);
+    mix(t.requests_per_byte.written, t.cores.written, moved.written, line);
+  }
   add(t.cores);
   double nearer = 1;  // the share of the words that no cache before has
   for (std::size_t d = 0; d < m.device_caches.size(); ++d) {
@@ -49,7 +71,13 @@ void add_spills(const Counts& c, const Machine& m, const Occupancy& occupancy, s
     nearer = here;
     if (nearer == 0) break;
   }
-  if (nearer > 0) add(t.dram);
+  if (nearer == 0) return;
+  if (m.bounds_requests) mix(t.misses_per_byte, t.dram.read, moved.read, line);
+  if (m.dram_rows.activates_per_us) {
+    mix(t.activates_per_byte.read, t.dram.read, moved.read, 1 / m.dram_rows.row_bytes);
+    mix(t.activates_per_byte.written, t.dram.written, moved.written, 1 / m.dram_rows.row_bytes);
+  }
+  add(t.dram);
 }
 
 }  // namespace tilescope::model

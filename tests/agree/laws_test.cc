@@ -217,9 +217,8 @@ TEST(Law, AccessesAreAtMostTheIssueSlots) {
   EXPECT_TRUE(rc::check("accesses and issue slots", [] {
     const arch::ArchSpec a = any_gpu();
     const Problem p = any_problem();
-    const auto predicted = prediction_of(p, a);
     const auto s = simulated(p, a);
-    if (!predicted || !s) RC_DISCARD("the chip cannot run it");
+    if (!s) RC_DISCARD("the chip cannot run it");
     double accesses = 0;
     for (const api::SimulatedLevel& l : s->levels) {
       const arch::Level& level = level_of(a, l.name);
@@ -228,10 +227,8 @@ TEST(Law, AccessesAreAtMostTheIssueSlots) {
       if (of_core || arch::kind_of(level) == arch::Kind::kScratchpad) accesses += static_cast<double>(l.requests);
     }
     const auto slots = static_cast<double>(s->cycles * a.core.count * a.core.partitions * a.core.issue.value_or(1));
-    RC_LOG() << text_of(p, a) << ": " << accesses << " accesses in " << slots << " issue slots; predicted issue "
-             << predicted->terms.front().us << " of " << predicted->predicted_us << " us\n";
+    RC_LOG() << text_of(p, a) << ": " << accesses << " accesses in " << slots << " issue slots\n";
     RC_ASSERT(accesses <= slots);
-    RC_ASSERT(predicted->terms.front().us <= predicted->predicted_us * kRounding);
   }));
 }
 

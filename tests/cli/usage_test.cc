@@ -167,8 +167,8 @@ TEST_F(Usage, OfTheWorkload) {
 
 TEST_F(Usage, EveryMistakeAtOnce) {
   EXPECT_EQ(
-      bad_input({"compile", "--arch", "v1000", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
-                 "--set", "clock"}),
+      bad_input({"compile", "--arch", "v1000", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size",
+                 "m=x", "--set", "clock"}),
       "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, anneal, "
       "got 'rolle'; "
       "did you mean "

@@ -5,7 +5,7 @@ Draws pairs of an operator (suites/operators.yaml) and a chip by --seed, constru
 over all of it (the first ten, the largest tiles, the deepest pipelines, the tiles that CUTLASS and Triton ship as
 defaults, the rest by chance), and simulates them all. Simulated times are kept in --store as they come, by chip,
 simulator and program: a study that was ended goes on where it was, and once the model has changed only programs that no
-list had before are simulated. Whatever the store knows of a pair is in the comparison with the best program.
+list had before, and what chance draws anew, are simulated. Whatever the store knows of a pair is in the comparison with the best program.
 
 Prints, for each pair, the simulated time of the first program over that of the best one, the best of the first ten,
 Spearman's rank correlation, and two null models: a program by chance (geometric mean) and the largest tile.
@@ -27,6 +27,7 @@ from figures import geometric, spearman, tile_elements
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+NOT_READ_BY_SIMULATOR = ["calibration", "error_bands", "baselines"]  # sections of a chip
 READ_BY_SIMULATOR = ["base", "arch", "expr", "tile", "lower", "sim"]  # layers: a change of theirs makes kept times old
 CHIPS = ["h100_sxm", "h200", "a100", "v100", "mi210", "rtx3090", "tilescope_one", "tilescope_two"]
 DTYPES = {"product": ["f16", "f16", "bf16", "f8e4m3"], "batched": ["f16", "bf16"]}  # of other kinds: f16 or f32
@@ -119,6 +120,8 @@ class SimulatedTimes:
         if options.store and options.store.exists():
             for line in options.store.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
+                if "simulated_us" not in row or "pair" not in row:
+                    sys.exit(f"{options.store}: not a store of this study's programs")
                 self.of_pair[row["pair"]][row["program"]] = row["simulated_us"]
 
     def pair(self, operator, chip, dtype):
@@ -127,7 +130,8 @@ class SimulatedTimes:
             if shown is None:
                 sys.exit(why)
             version = self.sources.copy()
-            version.update(json.dumps(shown, sort_keys=True).encode())
+            read = {key: value for key, value in shown.items() if key not in NOT_READ_BY_SIMULATOR}
+            version.update(json.dumps(read, sort_keys=True).encode())
             self.versions[chip] = version.hexdigest()[:12]
         return f"{operator} {chip} {dtype} {self.versions[chip]}"
 
@@ -165,7 +169,7 @@ def judge(options, suite, store, operator, chip, dtype):
     texts = [json.dumps(p["program"]) for p in programs]
     predicted = dict(zip(texts, (p["predicted_us"] for p in programs)))
     pair = store.pair(operator, chip, dtype)
-    times = store.simulate(pair, chip, [texts[i] for i in spread(options, programs, f"{options.seed} {pair}")])
+    times = store.simulate(pair, chip, [texts[i] for i in spread(options, programs, f"{options.seed} {operator} {chip} {dtype}")])
     if texts[0] not in times:
         return {**row, "error": "the first program could not be simulated"}
     best = min(times, key=times.get)

@@ -79,6 +79,7 @@ class SweepTasks {
   const SweepPlan& plan_;
   StoreWriter& store_;
   SweepSearches searches_;
+  std::string sequence_hash_;
   std::map<std::vector<std::size_t>, const PlannedPoint*> grid_;  // of constructed programs, by index
   std::vector<std::string> chip_hashes_;
   std::map<const arch::ArchSpec*, std::string> hash_of_chip_;

@@ -54,6 +54,8 @@ struct DeviceTraffic {
 struct Traffic : DeviceTraffic {
   base::FixedVector<OperandTraffic, tile::kMaxOperands> operand;  // inputs in order, then the output
   Moved spilled;  // between core and device, of one block, all its steps: values without a register
+  // Of what cores read of operands, the shares that reach each further cache of the device, and last the DRAM.
+  std::array<double, arch::kMaxDeviceCaches + 1> beyond{};
 };
 
 // Bytes of the core's cache that what `per_core` blocks stage leaves over; may be negative.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Notes on the multi-fidelity setting of a sweep's file; for the .cc files of experiments/ alone.
+// What the author of a sweep's file should know; for the .cc files of experiments/ alone.
 
 #include "base/diagnostics.h"
 #include "experiments/store/store.h"
+#include "experiments/sweep/detail/plan.h"
 #include "experiments/sweep/detail/spec.h"
 #include "experiments/sweep/state.h"
 
@@ -12,5 +13,8 @@ namespace tilescope::experiments {
 // Notes that the validation sample is all there is, and which operators the simulator cannot run, at the places in the
 // file; none where the simulator has judged nothing yet.
 void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, base::Diagnostics& diags);
+
+// Notes which instructions the chips of a plan lack for the operators.
+void note_instructions(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/sweep/detail/escalation_notes.h"
+#include "experiments/sweep/detail/notes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "api/instructions.h"
 
 namespace tilescope::experiments {
 
@@ -30,6 +32,12 @@ void note_escalation(const Store& store, const SweepState& state, const SweepSpe
   for (const auto& [what, points] : failed)
     diags.note(spec.workloads[what.first].at, fmt::format("{} is not simulated at {} points: {}",
                                                           spec.workloads[what.first].name, points, what.second));
+}
+
+void note_instructions(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags) {
+  std::vector<const expr::Expression*> operators;
+  for (const SweepWorkload& w : spec.workloads) operators.push_back(&w.expression);
+  for (const auto& chip : plan.chips) api::note_instructions(operators, *chip, chip->name, diags);
 }
 
 }  // namespace tilescope::experiments
