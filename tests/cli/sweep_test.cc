@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/cli/run_cli.h"
