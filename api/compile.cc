@@ -12,13 +12,14 @@
 #include "api/detail/welder.h"
 #include "api/from_model.h"
 #include "api/instructions.h"
+#include "api/kernels.h"
 #include "api/operator_kind.h"
 #include "api/sequence.h"
 #include "api/workload.h"
 #include "base/option.h"
 #include "expr/infer.h"
+#include "expr/work.h"
 #include "tile/bsp/document.h"
-#include "tile/group.h"
 #include "tile/program_json.h"
 #include "tile/transfer/document.h"
 
@@ -55,31 +56,6 @@ std::string layout_of(const tile::StageProgram& p) {
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 
-std::string kernels_of(const tile::RProgram& p, const arch::ArchSpec& a) {
-  if (p.stages() == 1) return {};
-  const bool threads = std::holds_alternative<std::vector<tile::StageProgram>>(p.nodes);
-  std::vector<std::string> kernels;
-  if (threads) {
-    for (const tile::Group& group : tile::groups_of(p, a)) {
-      std::vector<std::string_view> outputs;
-      for (const std::size_t s : group) outputs.push_back(p.space(s).output.name);
-      kernels.push_back(fmt::format("{}", fmt::join(outputs, "+")));
-    }
-  } else {
-    for (std::size_t s = 0; s < p.stages(); ++s) kernels.push_back(p.space(s).output.name);
-  }
-  return fmt::format("{}", fmt::join(kernels, ", "));
-}
-
-// Every tensor once, in the order in which they are written.
-std::string edges_of(const tile::RProgram& p) {
-  std::vector<std::string> out;
-  for (const tile::Edge& e : p.edges)
-    if (std::string text = e.tensor + " in " + e.level; std::find(out.begin(), out.end(), text) == out.end())
-      out.push_back(std::move(text));
-  return fmt::format("{}", fmt::join(out, ", "));
-}
-
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
   if (const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes)) {
     const tile::BspStage& first = stages->front();
@@ -89,8 +65,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
             joined(first.block, first.space->axes.size()),
             joined(first.grid, first.space->axes.size()),
             fmt::format("{}, {}", first.instruction, tile::in_words(first)),
-            kernels_of(p, a),
-            edges_of(p),
+            fmt::format("{}", fmt::join(kernels_of(p, a), ", ")),
+            fmt::format("{}", fmt::join(edges_of(p), ", ")),
             a.core.max_block_threads,
             true,
             tile::to_document(p, a),
@@ -107,8 +83,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
-          kernels_of(p, a),
-          edges_of(p),
+          fmt::format("{}", fmt::join(kernels_of(p, a), ", ")),
+          fmt::format("{}", fmt::join(edges_of(p), ", ")),
           first.threads_with_producers(a.core.warp),
           false,
           tile::to_document(p, a),
@@ -141,7 +117,7 @@ CompiledOperator row_of(const ConstructedOperator& of, const SearchOptions& sear
   out.kind = of.op.kind;
   out.dtypes = expr::dtypes_text(of.op.expression);
   out.count = of.op.count;
-  out.operations = operations_of(of.op.expression);
+  out.operations = expr::operations_of(of.op.expression);
   out.construct_ms = of.found.construct_ms;
   out.rounds = of.found.rounds;
   if (of.found.statistics) out.stats = stats_of(*of.found.statistics);
@@ -273,7 +249,8 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
       row.push_back({"rounds", std::move(rounds)});
     }
     if (stats && op.stats) row.push_back({"search", to_entries(*op.stats)});
-    if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document});
+    if (op.configurations && op.configurations->error.empty())
+      row.push_back({"welder_open", op.configurations->document});
     if (!op.inputs.empty()) row.push_back({"inputs", op.inputs});
     row.push_back({"programs", std::move(programs)});
     if (!op.error.empty()) row.push_back({"error", op.error});

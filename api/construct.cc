@@ -85,7 +85,8 @@ class Steps {
   // made last.
   void add_fused(const expr::Expression& e, const Programs& unfused, Programs& to) {
     if (unfused.empty() || options_.restrictions.fuse != base::Fuse::kAll) return;
-    if (auto fused = target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions))
+    if (auto fused =
+            target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions, options_.known_runs))
       add_estimated(std::move(*fused), to);
   }
 

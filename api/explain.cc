@@ -20,6 +20,7 @@
 #include "api/workload.h"
 #include "arch/numbers.h"
 #include "construct/candidate_pools.h"
+#include "expr/work.h"
 
 namespace tilescope::api {
 namespace {
@@ -240,7 +241,7 @@ ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, cons
   out.id = w.op->id;
   out.kind = w.op->kind;
   out.count = w.op->count;
-  out.operations = operations_of(w.op->expression);
+  out.operations = expr::operations_of(w.op->expression);
   out.error = std::move(w.error);
   if (!w.best.estimate) return out;
   out.prediction = prediction_of(*w.best.estimate, a, w.best.program);

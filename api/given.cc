@@ -12,6 +12,7 @@
 #include "lower/kernel.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
+#include "tile/fit.h"
 #include "tile/program_json.h"
 
 namespace tilescope::api {
@@ -35,6 +36,14 @@ std::vector<GivenProgram> programs_of(std::vector<ConstructedOperator> operators
     }
   }
   return out;
+}
+
+std::optional<tile::RProgram> with_registers(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                             const tile::ProgramPlaces& at) {
+  const auto* stages = std::get_if<std::vector<tile::StageProgram>>(&p.nodes);
+  for (std::size_t s = 0; stages != nullptr && s < stages->size(); ++s)
+    if (!tile::holds_registers((*stages)[s], a)) tile::check_registers((*stages)[s], a, diags, at.at(s));
+  return diags.ok() ? std::optional(std::move(p)) : std::nullopt;
 }
 
 }  // namespace
@@ -71,8 +80,8 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.measured_us = read->measured_us;
   out.count = read->count;
   out.places = tile::places_of(*value, arch_);
-  if (out.measured_us)  // it ran, whatever is thought of it
-    out.program = std::move(read->program);
+  if (out.measured_us)  // it ran, whatever the checks say, but not with more registers than there are
+    out.program = with_registers(std::move(read->program), arch_, diags, out.places);
   else
     out.program = targets::target_of(arch_).retargeted_to(std::move(read->program), arch_, diags, out.places);
   out.errors = diags.formatted_errors();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "arch/key.h"
+#include "expr/work.h"
 
 namespace tilescope::api {
 namespace {
@@ -45,21 +46,7 @@ std::string kind_of_whole(const tile::RProgram& p) {
 
 double operations_of(const tile::RProgram& p) {
   double sum = 0;
-  for (std::size_t s = 0; s < p.stages(); ++s) sum += operations_of(p.space(s).expression);
-  return sum;
-}
-
-double operations_of(const expr::Expression& e) {
-  double sum = 0;
-  for (const expr::Stage& s : e.stages) {
-    double points = 1, of_a_point = s.reducer == expr::Reducer::kNone ? 0 : 1;
-    for (const expr::Axis& a : s.axes) points *= static_cast<double>(a.size);
-    for (const expr::Node& n : s.body)
-      of_a_point +=
-          n.kind == expr::NodeKind::kNumber || n.kind == expr::NodeKind::kScalar || n.kind == expr::NodeKind::kRead ? 0
-                                                                                                                    : 1;
-    sum += points * of_a_point;
-  }
+  for (std::size_t s = 0; s < p.stages(); ++s) sum += expr::operations_of(p.space(s).expression);
   return sum;
 }
 

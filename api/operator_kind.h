@@ -15,11 +15,8 @@ std::string kind_of(const expr::Expression& one_stage);
 // Likewise for an expression; "several stages" if it has more than one.
 std::string kind_of_whole(const expr::Expression& e);
 
-// Likewise for a program, and its number of operations.
+// Likewise for a program, and its number of operations (expr/work.h).
 std::string kind_of_whole(const tile::RProgram& p);
 double operations_of(const tile::RProgram& p);
-
-// Arithmetic operations of all points of all stages, a multiply-add counting as two and a function as one.
-double operations_of(const expr::Expression& e);
 
 }  // namespace tilescope::api

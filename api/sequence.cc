@@ -9,21 +9,28 @@
 #include "arch/hierarchy.h"
 #include "base/option.h"
 #include "targets/target.h"
-#include "tile/tensor_names.h"
+#include "tile/names.h"
 
 namespace tilescope::api {
 
 std::optional<Sequence> Sequence::of(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
                                      base::Diagnostics& diags) {
   const std::size_t errors = diags.count();
-  const base::Position at{diags.add_source(base::option("sequence"))};
-  if (const std::string why = targets::why_unsupported(a, &targets::Target::estimate_sequence); !why.empty())
-    diags.error(at, why);
-  Sequence out;
-  for (const NamedExpression& op : operators) {
-    out.tensors_.add(op.id, op.expression, op.inputs, diags);
-  }
+  expr::TensorsOfSequence tensors;
+  for (const NamedExpression& op : operators) tensors.add(op.id, op.expression, op.inputs, diags);
   if (diags.count() > errors) return std::nullopt;
+  return of(std::move(tensors), a, diags);
+}
+
+std::optional<Sequence> Sequence::of(expr::TensorsOfSequence tensors, const arch::ArchSpec& a,
+                                     base::Diagnostics& diags) {
+  const base::Position at{diags.add_source(base::option("sequence"))};
+  if (const std::string why = targets::why_unsupported(a, &targets::Target::estimate_sequence); !why.empty()) {
+    diags.error(at, why);
+    return std::nullopt;
+  }
+  Sequence out;
+  out.tensors_ = std::move(tensors);
   const arch::DramLevel* dram = arch::dram_of(a);
   const double bytes = out.tensors_.bytes();
   if (dram == nullptr || bytes <= static_cast<double>(dram->capacity.n)) return out;

@@ -23,6 +23,8 @@ class Sequence {
   // arrays, or in the suite's file.
   static std::optional<Sequence> of(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
                                     base::Diagnostics& diags);
+  // Of operators whose tensors are known.
+  static std::optional<Sequence> of(expr::TensorsOfSequence tensors, const arch::ArchSpec& a, base::Diagnostics& diags);
 
   // A program of operator number `op` with the arrays of the sequence for its tensors.
   tile::RProgram with_arrays(std::size_t op, tile::RProgram p) const;

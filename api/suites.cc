@@ -10,8 +10,8 @@
 #include "api/workload.h"
 #include "base/dtype.h"
 #include "expr/infer.h"
-#include "expr/sequence.h"
 #include "expr/suites.h"
+#include "expr/work.h"
 
 namespace tilescope::api {
 namespace {
@@ -27,26 +27,20 @@ std::string sizes_of(const expr::Expression& e) {
   return fmt::format("{}", fmt::join(out, " "));
 }
 
-// Whether the inputs that the suite gives are tensors of earlier operators; errors where they are none.
-bool has_sequence(const std::vector<NamedExpression>& operators, base::Diagnostics& diags) {
-  const std::size_t errors = diags.count();
-  expr::TensorsOfSequence tensors;
-  for (const NamedExpression& op : operators) tensors.add(op.id, op.expression, op.inputs, diags);
-  return diags.count() == errors;
-}
-
 }  // namespace
 
 std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags) {
   const auto suite = read_suite_of(workload, diags);
-  const auto operators = suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
-  if (!operators) return std::nullopt;
-  if (!has_sequence(*operators, diags)) return std::nullopt;
+  if (!suite) return std::nullopt;
+  const std::size_t errors = diags.errors().size();
+  const auto operators = expressions_of(*suite, workload.small, diags);
+  expr::check_inputs(suite->operators, diags);
+  if (!operators || diags.errors().size() > errors) return std::nullopt;
   SuiteSummary out;
   for (const expr::SuiteVariable& v : suite->variables) out.variables.push_back({v.name, v.value});
   for (const NamedExpression& op : *operators)
     out.operators.push_back({op.id, op.kind, expr::dtypes_text(op.expression), op.count, sizes_of(op.expression),
-                             operations_of(op.expression)});
+                             expr::operations_of(op.expression), expr::text_of(op.expression)});
   return out;
 }
 

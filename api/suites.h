@@ -20,6 +20,7 @@ struct SuiteRow {
   std::int64_t count = 1;
   std::string sizes;  // of all axes: "m=4096 n=4096 k=4096"
   double operations = 0;
+  std::string text;  // all that it computes
 };
 
 template <class V>
@@ -30,6 +31,7 @@ void describe(V& v, base::Is<SuiteRow> auto& r) {
   v.field({"count", "", "How often the operator occurs in its suite; totals and shares count it so often."}, r.count);
   v.field({"sizes", "", "Ranges of the axes."}, r.sizes);
   v.field({"operations", "", "Arithmetic operations of one occurrence; a multiply-add is two."}, r.operations);
+  v.field({"operator", "", "All that it computes, as measured rows have it."}, r.text);
 }
 
 struct SuiteVariable {

@@ -37,6 +37,7 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
     keys.push_back({{"memory", l->name, "load"}, l->load.has_value()});
     keys.push_back({{"memory", l->name, "store"}, l->store.has_value()});
     keys.push_back({{"memory", l->name, "interleaved"}, l->interleaved.has_value()});
+    keys.push_back({{"memory", l->name, "overlap"}, l->overlap});
   }
   return keys;
 }
@@ -51,6 +52,7 @@ std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
                               {{"core", "fenced_copy_interval"}, a.core.fenced_copy_interval.has_value()},
                               {{"core", "tma"}, a.core.tma.has_value()},
                               {{"core", "issue"}, a.core.issue.has_value()},
+                              {{"core", "register_banks"}, a.core.register_banks.has_value()},
                               {{"core", "pipes"}, !a.core.pipes.empty()},
                               {{"core", "shuffle"}, a.core.shuffle.has_value()},
                               {{"core", "block_launch"}, a.core.block_launch.has_value()},
@@ -238,6 +240,30 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
                    {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
 }
 
+// Keys of an overhead that an instruction of the other kind has no use for.
+void check_overhead(const ComputeSpec& c, Complaints& complaints) {
+  if (!c.overhead) return;
+  const VertexOverhead& o = *c.overhead;
+  const Path path = {"compute", c.name, "overhead"};
+  const auto key = [&](const char* name) { return Path{path[0], path[1], path[2], name}; };
+  if (is_scalar_unit(c))
+    refuse({{key("column_block"), o.column_block.has_value()},
+            {key("depth_block"), o.depth_block.has_value()},
+            {key("one_row"), o.one_row.has_value()},
+            {key("two_rows"), o.two_rows.has_value()},
+            {key("swaps"), o.swaps}},
+           "a key of a matrix unit; this instruction computes single elements. Expected call, block, worker, vector or "
+           "sum_vector",
+           complaints);
+  else
+    refuse({{key("worker"), o.worker.has_value()},
+            {key("vector"), o.vector.has_value()},
+            {key("sum_vector"), o.sum_vector.has_value()}},
+           "a key of instructions that compute single elements; this one multiplies matrices. Expected call, block, "
+           "column_block, depth_block, one_row, two_rows or swaps",
+           complaints);
+}
+
 void check_levels_of_bsp(const ArchSpec& a, Complaints& complaints) {
   for (const Level& l : a.memory) {
     if (const auto* dram = std::get_if<DramLevel>(&l)) check_dram(a, *dram, complaints);
@@ -259,6 +285,7 @@ void check_bsp(const Layers& layers, const ArchSpec& a, bool complete, base::Dia
   const std::string_view class_name = name_of_choice(a.chip_class);
   if (a.chip_class == ChipClass::kBsp) {
     refuse(keys_of_other_classes(a), "no reader of class bsp knows it", complaints);
+    for (const ComputeSpec& c : a.compute) check_overhead(c, complaints);
     check_levels_of_bsp(a, complaints);
     if (!between_cores)
       complaints.add(a.link ? Path{"link", "kind"} : Path{"link"},

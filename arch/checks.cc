@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
+#include "arch/derive.h"
 #include "arch/detail/complaints.h"
 #include "arch/detail/fragment_checks.h"
 #include "arch/hierarchy.h"
@@ -53,6 +54,20 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
                                    {"fenced_copy_interval", c.fenced_copy_interval.has_value()}})
     if (given && !c.async_copy)
       complaints.add({"core", key}, "its cores copy nothing asynchronously; core.async_copy is missing");
+}
+
+void check_register_banks(const ArchSpec& a, Complaints& complaints) {
+  if (const RegisterLevel* l = registers_of(a); l != nullptr && a.core.register_banks) {
+    const std::int64_t registers = registers_per_core(*l) / a.core.partitions;
+    if (*a.core.register_banks > registers)
+      complaints.add({"core", "register_banks"}, fmt::format("{} banks are more than the {} registers of a partition",
+                                                             *a.core.register_banks, registers));
+  }
+  if (!a.compiler || !a.compiler->bank_conflicts) return;
+  if (*a.compiler->bank_conflicts > 1)
+    complaints.add({"compiler", "bank_conflicts"}, "more conflicts than of registers at random; expected at most 1");
+  if (!a.core.register_banks)
+    complaints.add({"compiler", "bank_conflicts"}, "its registers lie in no banks; core.register_banks is missing");
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {
@@ -120,6 +135,7 @@ void check_error_bands(const ArchSpec& a, Complaints& complaints) {
 void check_chip(const Layers& layers, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
   Complaints complaints(layers, diags);
   check_core(a, complaints);
+  check_register_banks(a, complaints);
   check_compute(a, complaints);
   check_calibration(a, complaints);
   check_error_bands(a, complaints);

@@ -117,6 +117,7 @@ class NumberCollector {
   void take(const std::string&, bool) {}
   template <class E> requires std::is_enum_v<E> void take(const std::string&, E) {}
   void take(std::string p, std::int64_t v) { add(std::move(p), static_cast<double>(v), {}, true); }
+  void take(std::string p, double v) { add(std::move(p), v, {}, false); }
   void take(std::string p, Bytes v) { add(std::move(p), static_cast<double>(v.n), Dimension::kBytes, true); }
   void take(std::string p, Hertz v) { add(std::move(p), static_cast<double>(v.n), Dimension::kHertz, true); }
   void take(std::string p, Cycles v) { add(std::move(p), static_cast<double>(v.n), Dimension::kCycles, true); }

@@ -95,7 +95,10 @@ struct CoreSpec {
   std::optional<Cycles> async_copy_interval, fenced_copy_interval;
   std::optional<TmaSpec> tma;         // no TMA copies where absent
   std::optional<std::int64_t> issue;  // warp instructions per cycle and partition; 1 where absent
-  std::vector<PipeSpec> pipes;        // those of arch/pipes.h where empty
+  // Banks of a partition's registers, each of which gives a warp one register a cycle; operands never wait where
+  // absent.
+  std::optional<std::int64_t> register_banks;
+  std::vector<PipeSpec> pipes;  // those of arch/pipes.h where empty
   // Lanes per cycle that get a register of another lane of their warp (a shuffle), through the scratchpad's crossbar
   // and with its latency; no shuffles where absent.
   std::optional<std::int64_t> shuffle;
@@ -139,13 +142,25 @@ struct Spelling {
 
 // The cycles of a core that a library's code takes in addition to the instruction. They make up the cost of a call on a
 // bsp chip. Coefficients are the operand that stays in a matrix unit; a block of them is n columns of k products.
+// Workers issue in turn, so what one worker takes counts once per turn of all of them (core.issue_interval).
 struct VertexOverhead {
-  std::optional<Cycles> call;          // of every call
-  std::optional<Cycles> block;         // of every block of coefficients, in addition to loading it
-  std::optional<Cycles> column_block;  // of every n columns
-  std::optional<Cycles> depth_block;   // of every k products
-  bool swaps = false;                  // either operand may stay in the unit, not only the second one
-  std::string source;                  // which library
+  std::optional<Cycles> call;   // of every call
+  std::optional<Cycles> block;  // of every block of coefficients, in addition to loading it; of a reduction: of a
+                                // worker for every run that it reduces
+
+  // Of a matrix unit.
+  std::optional<Cycles> column_block;       // of every n columns
+  std::optional<Cycles> depth_block;        // of every k products
+  std::optional<Cycles> one_row, two_rows;  // of a worker that passes so few rows of a block, in addition to the rows
+  bool swaps = false;                       // either operand may stay in the unit, not only the second one
+
+  // Of single elements. Sums lie side by side where results do and so do their terms (a sum over columns of a matrix):
+  // a worker then has a vector of them at a time, else one run of terms after another.
+  std::optional<Cycles> worker;      // of every worker that starts, of an elementwise loop or of sums side by side
+  std::optional<Cycles> vector;      // of a worker for every vector, unless the loop is one multiply-add
+  std::optional<Cycles> sum_vector;  // of a worker for every vector of sums side by side
+
+  std::string source;  // which library
 
   bool operator==(const VertexOverhead&) const = default;
 };
@@ -284,6 +299,9 @@ struct ScratchpadLevel : AddressedLevel {
   // bsp: the most that one core loads and stores per cycle, however many banks there are; and the part of the capacity
   // that lies in pairs of banks. Only from that part does one load get more than the word of one bank.
   std::optional<Bytes> load, store, interleaved;
+  // bsp: an elementwise loop of which one load brings all operands loads, computes and stores at the same time; others
+  // do so in turn.
+  bool overlap = false;
 
   bool operator==(const ScratchpadLevel&) const = default;
 };
@@ -444,6 +462,9 @@ struct CompilerSpec {
   // Threads per block that the compiler assumes when it limits registers, if a kernel does not state its own; where
   // absent, the actual number.
   std::optional<std::int64_t> assumed_block;
+  // Of the waits of multiply-adds for registers of one bank, if registers were handed out at random, the share that is
+  // left; 1 where absent.
+  std::optional<double> bank_conflicts;
   RegisterAllowances registers;
 
   bool operator==(const CompilerSpec&) const = default;

@@ -48,10 +48,18 @@ void print_bands(const CalibrationRun& run) {
   if (run.bands.empty()) return;
   fmt::print("\n80 % interval of measured over predicted time, {}\n",
              run.any() ? "held out" : "with the ratios as they are");
-  Table table({{"kind"}, {"rows", true}, {"shapes", true}, {"low", true}, {"high", true}});
-  for (const experiments::BandOfKind& b : run.bands)
-    table.add({b.kind, std::to_string(b.rows), std::to_string(b.shapes), fmt::format("{:.3f}", b.low),
-               fmt::format("{:.3f}", b.high)});
+  const bool checked = run.bands.front().check.has_value();
+  std::vector<Column> columns{{"kind"}, {"rows", true}, {"shapes", true}, {"low", true}, {"high", true}};
+  if (checked) columns.insert(columns.end(), {{"other rows", true}, {"shapes", true}, {"within", true}});
+  Table table(columns);
+  for (const experiments::BandOfKind& b : run.bands) {
+    std::vector<std::string> row{b.kind, std::to_string(b.rows), std::to_string(b.shapes), fmt::format("{:.3f}", b.low),
+                                 fmt::format("{:.3f}", b.high)};
+    if (checked)
+      row.insert(row.end(),
+                 {std::to_string(b.check->rows), std::to_string(b.check->shapes), share_text(b.check->coverage)});
+    table.add(row);
+  }
   table.print();
 }
 
@@ -148,15 +156,17 @@ void add_calibrate(CLI::App& app, int& status) {
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
   // What is about programs.
   CLI::Option* seed = command->add_option("--seed", o->calibrate.seed,
-                                          "What the chance of drawing held-out shapes begins with; 1 by default");
+                                          "What the chance of drawing held-out shapes begins with; 1 by default. With "
+                                          "--bands-only: fit bands to half of the shapes, check them on the others");
   CLI::Option* bands_only = command->add_flag("--bands-only", o->calibrate.bands_only,
                                               "Error bands of the ratios as they are; nothing is fitted");
-  microbench->excludes(seed)->excludes(bands_only->excludes(seed));
+  microbench->excludes(seed)->excludes(bands_only);
   for (CLI::Option* option : add_program_filter(*command, o->calibrate.programs)) microbench->excludes(option);
   add_jobs(*command, o->calibrate.jobs);
   add_json(*command, o->json);
-  command->callback([o, batch, microbench, &status] {
+  command->callback([o, batch, microbench, seed, &status] {
     if (batch->empty() && microbench->empty()) throw CLI::RequiredError("--batch or --microbench");
+    o->calibrate.check_bands = o->calibrate.bands_only && !seed->empty();
     status = run(*o);
   });
 }

@@ -15,13 +15,15 @@
 namespace tilescope::cli {
 
 void ArchOptions::add_to(CLI::App& command, Form form) {
-  command
-      .add_option(form == kPositional ? "arch" : "--arch", arch_, "The chip: a device name (arch list) or a YAML file")
-      ->required()
-      ->check(some_text());
+  CLI::Option* arch = command
+                          .add_option(form == kPositional ? "arch" : "--arch", arch_,
+                                      "The chip: a device name (arch list) or a YAML file")
+                          ->required(form != kMayBeAbsent)
+                          ->check(some_text());
   if (form == kAsItIs) return;
   command.add_option("--set", sets_, "path=value: override the chip by its YAML's own paths; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->needs(arch);
 }
 
 std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) const {
@@ -70,8 +72,9 @@ void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base:
 void add_dtype(CLI::App& command, std::string& dtype) {
   command
       .add_option("--dtype", dtype,
-                  fmt::format("Element type of operators that state none: {}; by tensor in A=i8,B=bf16,accumulate=f32; "
-                              "where absent, as a suite's file says, or f32",
+                  fmt::format("Element type of operators that state none: {}; by tensor in A=i8,B=bf16,accumulate=f32, "
+                              "with the distribution of a table's indices in T=i32:sorted; where absent, as a suite's "
+                              "file says, or f32",
                               fmt::join(base::dtype_names(), ", ")))
       ->check(some_text());
 }
@@ -98,10 +101,14 @@ CLI::Option* add_json(CLI::App& command, bool& json) {
 
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }
 
-void print_json(base::Value document, const base::Diagnostics& diags) {
+void add_notes(const base::Diagnostics& diags, base::Map& document) {
   base::List notes;
   for (const base::Diagnostic& note : diags.notes()) notes.emplace_back(diags.format(note));
-  if (!notes.empty()) document.get_if<base::Map>()->push_back({"notes", std::move(notes)});
+  if (!notes.empty()) document.push_back({"notes", std::move(notes)});
+}
+
+void print_json(base::Value document, const base::Diagnostics& diags) {
+  add_notes(diags, *document.get_if<base::Map>());
   print_json(document);
 }
 

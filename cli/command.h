@@ -31,7 +31,7 @@ inline constexpr int kBadInput = 2;
 // clang-format off
 #define TILESCOPE_SUBCOMMANDS(X) \
   X(arch) X(diff) X(compile) X(predict) X(compare) X(explain) X(calibrate) X(simulate) X(trace) X(emit) X(verify) \
-  X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(doctor)
+  X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(network) X(doctor)
 // clang-format on
 
 // Each adds its subcommand; running it writes its exit status to `status`.
@@ -42,7 +42,7 @@ TILESCOPE_SUBCOMMANDS(TILESCOPE_ADD)
 // The chip of --arch with its --set overrides: options that most commands have.
 class ArchOptions {
  public:
-  enum Form { kOption, kPositional, kAsItIs };
+  enum Form { kOption, kPositional, kAsItIs, kMayBeAbsent };
   // Adds --arch (or the chip as the command's one argument) and, unless the chip is taken as it is, --set.
   void add_to(CLI::App& command, Form form = kOption);
   // Loads the chip; nullopt after errors in `diags`.
@@ -59,10 +59,13 @@ class ArchOptions {
   }
   // The chip with one more override on top of --set.
   std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;
+  bool given() const { return !arch_.empty(); }
   // A device name or a file, as it was given.
   const std::string& name() const { return arch_; }
   // Whether --arch is that device of `arch list` and there is no --set.
   bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
+  // Whether there is a --set.
+  bool is_changed() const { return !sets_.empty(); }
 
  private:
   std::vector<arch::Override> overrides(base::Diagnostics& diags) const;
@@ -91,6 +94,9 @@ void add_jobs(CLI::App& command, int& jobs);
 
 // Adds --json: a JSON document instead of tables.
 CLI::Option* add_json(CLI::App& command, bool& json);
+
+// Adds the notes, if any, as the entry `notes`.
+void add_notes(const base::Diagnostics& diags, base::Map& document);
 
 // Prints one JSON document to stdout.
 void print_json(const base::Value& document);
@@ -125,11 +131,13 @@ bool report_operators(const std::vector<Operator>& operators) {
   return every;
 }
 
-// Prints {"rows":[...],"summary":{...}} to stdout.
+// Prints {"rows":[...],"summary":{...}} to stdout; adds the notes, if any, as its last entry, `notes`.
 template <class Row>
-void print_rows(const std::vector<Row>& rows, const base::Value& summary, int jobs) {
+void print_rows(const std::vector<Row>& rows, const base::Value& summary, int jobs, const base::Diagnostics& diags) {
+  base::Map others = {{"summary", summary}};
+  add_notes(diags, others);
   experiments::write_json_rows(
-      rows.size(), jobs, [&](std::size_t i) { return base::to_entries(rows[i]); }, summary, stdout);
+      rows.size(), jobs, [&](std::size_t i) { return base::to_entries(rows[i]); }, others, stdout);
 }
 
 }  // namespace tilescope::cli

@@ -123,6 +123,9 @@ int run(const Options& o) {
   const auto c = experiments::compare(
       source, *a, options, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
   if (!c) return report(diags);
+  if (!source.batch && o.arch.is_changed() && !c->measured.empty())
+    diags.note({diags.add_source("--set")},
+               fmt::format("measured times are of {} as it is, without these changes", a->name));
   report_notes(diags);
   const int status = report_rows(c->rows);
   if (!o.plot.empty()) {
@@ -130,7 +133,7 @@ int run(const Options& o) {
     experiments::write_scatter_plot(*c, title, o.plot);
   }
   if (o.json) {
-    print_rows(c->rows, experiments::summary_of(*c), o.compare.jobs);
+    print_rows(c->rows, experiments::summary_of(*c), o.compare.jobs, diags);
   } else {
     print_summary(*c);
     print_worst(*c, o.worst);
@@ -167,7 +170,7 @@ void add_compare(CLI::App& app, int& status) {
       command->add_option("--baseline", o->baseline,
                           "Times of the vendor's fastest library (library) in place of ours or published ones, by kind "
                           "and duration; of the suite roller where none is named");
-  baseline->check(CLI::IsMember({"library"}))->excludes(batch)->excludes("--size");
+  baseline->check(CLI::IsMember({"library"}))->excludes(batch);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber)

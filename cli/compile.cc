@@ -55,7 +55,7 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
 std::optional<experiments::PublishedTimes> published_for(const Options& o, const api::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
   if (o.json || !w.suite || !o.arch.is_device(chip) || !api::computes_f32(w)) return {};
-  return experiments::load_published(chip, *w.suite, diags);
+  return experiments::load_published(chip, w, diags);
 }
 
 std::optional<std::vector<CompiledOperator>> compile(const Options& o, const api::Workload& w, const arch::ArchSpec& a,

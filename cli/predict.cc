@@ -118,7 +118,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
   const std::vector<PredictedRow> rows = predict_rows(*batch, o, a);
   const int status = report_rows(rows);
   if (o.json)
-    print_rows(rows, api::to_entries(api::summarize(rows)), o.jobs);
+    print_rows(rows, api::to_entries(api::summarize(rows)), o.jobs, diags);
   else
     print_batch(rows);
   return status;

@@ -70,13 +70,7 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
   command.add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
       ->check(CLI::IsMember({"any", "direct"}))
       ->capture_default_str();
-  command
-      .add_option(
-          "--fuse", fuse_,
-          "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
-          "them (inline), or also stages that share a kernel (all)")
-      ->check(one_of(kFuse))
-      ->capture_default_str();
+  add_fuse(command, fuse_);
   command
       .add_option("--dataflow", dataflow_, "The only way in which inputs come to cores that exchange; any where absent")
       ->check(one_of(kDataflow));
@@ -103,11 +97,24 @@ void WorkloadOptions::require() const {
 api::Workload WorkloadOptions::read() const {
   api::Workload out = workload_;
   out.direct_stores = stores_ == "direct";
-  out.fuse = *chosen(kFuse, fuse_);
+  out.fuse = fuse_of(fuse_);
   out.dataflow = chosen(kDataflow, dataflow_);
   out.tensor_location = chosen(kTensorLocation, tensor_location_);
   return out;
 }
+
+void add_fuse(CLI::App& command, std::string& fuse) {
+  fuse = "all";
+  command
+      .add_option(
+          "--fuse", fuse,
+          "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
+          "them (inline), or also stages that share a kernel (all)")
+      ->check(one_of(kFuse))
+      ->capture_default_str();
+}
+
+base::Fuse fuse_of(const std::string& given) { return chosen(kFuse, given).value_or(base::Fuse::kAll); }
 
 CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other) {
   CLI::Option* option =

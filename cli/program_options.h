@@ -31,10 +31,15 @@ class WorkloadOptions {
 
  private:
   api::Workload workload_;
-  std::string stores_ = "any", fuse_ = "all", dataflow_, tensor_location_;
+  std::string stores_ = "any", fuse_, dataflow_, tensor_location_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;
 };
+
+// Adds --fuse; `fuse` gets its default.
+void add_fuse(CLI::App& command, std::string& fuse);
+// What was given, which the parser has checked.
+base::Fuse fuse_of(const std::string& given);
 
 // Adds --kernel, a Kernel document; excludes the options in `other`.
 CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other);

@@ -21,6 +21,8 @@
 
 namespace tilescope::construct {
 
+class KnownRuns;
+
 // A run of stages as one kernel: their programs, and the time of the kernel.
 struct FusedKernel {
   std::vector<tile::StageProgram> programs;
@@ -36,8 +38,10 @@ std::optional<FusedKernel> fuse_group(const expr::Expression& e, std::size_t fir
                                       const model::Machine& machine, const Restrictions& given = {});
 
 // The fastest fused program of an expression of several stages; `alone` has the best program of every stage as a kernel
-// of its own. nullopt where no fusion is faster than these.
+// of its own. `known`, which may be null, saves work in calls for expressions with runs in common, on one chip under
+// one set of restrictions, and does not change results. nullopt where no fusion is faster than these.
 std::optional<tile::RProgram> fuse(const expr::Expression& e, const std::vector<Ranked>& alone,
-                                   const model::Machine& machine, const Restrictions& given = {});
+                                   const model::Machine& machine, const Restrictions& given = {},
+                                   KnownRuns* known = nullptr);
 
 }  // namespace tilescope::construct

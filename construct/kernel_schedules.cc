@@ -164,7 +164,7 @@ class Schedules {
       if (sharers == 1 && p.iterations_along(*longest) % each != 0) return;
     }
     for (std::size_t i = 0; i < p.operands.size(); ++i) {
-      p.operands[i] = {.cached = step && i < request_.kept.size() && !request_.kept[i]};
+      p.operands[i] = {.cached = step && !space_.gathers && i < request_.kept.size() && !request_.kept[i]};
       p.operands[i].vector = tile::default_vector(p, i, limits_.max_access);
     }
     if (step) apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});

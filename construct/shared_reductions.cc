@@ -27,6 +27,18 @@ bool rows_run_along(const TileSpace& space, std::size_t axis) {
   });
 }
 
+// The axis that threads share: the longest reduced one, unless only another has rows along it, of one element for each
+// thread of the largest block at least.
+std::optional<std::size_t> shared_axis(const TileSpace& space, std::int64_t max_threads) {
+  const std::optional<std::size_t> longest = tile::longest_reduced_axis(space);
+  if (!longest || rows_run_along(space, *longest)) return longest;
+  std::optional<std::size_t> along_rows;
+  for (std::size_t a = space.spatial; a < space.axes.size(); ++a)
+    if (rows_run_along(space, a) && (!along_rows || space.axes[a].extent > space.axes[*along_rows].extent))
+      along_rows = a;
+  return along_rows && space.axes[*along_rows].extent >= max_threads ? along_rows : longest;
+}
+
 bool any_reuse(const TileSpace& space, std::size_t axis) {
   return std::any_of(space.inputs.begin(), space.inputs.end(),
                      [&](const tile::Operand& o) { return !o.uses(static_cast<int>(axis)); });
@@ -51,11 +63,11 @@ Mapping mapping_of(const TileSpace& space, std::int64_t rows, std::int64_t threa
 std::vector<StageProgram> sharing_programs(const std::shared_ptr<const TileSpace>& space, const GrowthLimits& limits,
                                            const arch::ArchSpec& a) {
   std::vector<StageProgram> out;
-  const std::optional<std::size_t> longest = tile::longest_reduced_axis(*space);
-  if (!longest) return out;
-  const std::int64_t length = space->axes[*longest].extent;
+  const std::optional<std::size_t> axis = shared_axis(*space, limits.max_threads);
+  if (!axis) return out;
+  const std::int64_t length = space->axes[*axis].extent;
   const bool idle = space->output.elements < a.core.count * a.core.max_threads;
-  if (length < 4 || (!idle && !rows_run_along(*space, *longest))) return out;
+  if (length < 4 || (!idle && !rows_run_along(*space, *axis))) return out;
   const std::int64_t widest = elements_in(limits.max_access, base::size_of(space->expression.dtype));
   const std::int64_t most_rows = any_reuse(*space, space->spatial - 1) ? kMaxRows : 1;
   const auto add = [&](std::int64_t threads, std::int64_t sharers, std::int64_t each, std::int64_t rows) {
@@ -67,11 +79,11 @@ std::vector<StageProgram> sharing_programs(const std::shared_ptr<const TileSpace
       blocks *= base::ceil_div(space->axes[s].extent, mapping[s].block_extent());
     for (std::int64_t parts = 1; parts <= kMaxParts; parts *= 2) {
       if (parts > 1 && (parts / 2 * blocks >= a.core.count || sharers * each * parts > length)) break;
-      step[*longest] = base::round_up(base::ceil_div(length, parts), sharers * each);
+      step[*axis] = base::round_up(base::ceil_div(length, parts), sharers * each);
       StageProgram p = tile::make_stage_program(space, mapping, step, limits.max_access);
-      p.reduction_threads[*longest] = sharers;
-      p.thread[*longest] = each;
-      p.split[*longest] = parts;
+      p.reduction_threads[*axis] = sharers;
+      p.thread[*axis] = each;
+      p.split[*axis] = parts;
       for (std::size_t i = 0; i < p.operands.size(); ++i) {
         p.operands[i] = {};
         p.operands[i].vector = tile::default_vector(p, i, limits.max_access);

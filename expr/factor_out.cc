@@ -38,6 +38,10 @@ bool uses_reduced_axis(const Stage& s, int node) {
       for (const Term& t : c.terms) out = out || s.axes[static_cast<std::size_t>(t.axis)].reduction;
     return read;
   });
+  for (const Node& n : part)
+    if (n.kind == NodeKind::kIndex)
+      for (const Term& t : s.indices[static_cast<std::size_t>(n.index)].terms)
+        out = out || s.axes[static_cast<std::size_t>(t.axis)].reduction;
   return out;
 }
 

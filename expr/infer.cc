@@ -5,12 +5,18 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/integer.h"
+#include "base/option.h"
+#include "expr/detail/indices.h"
 #include "expr/detail/print.h"
 #include "expr/detail/ranges.h"
 #include "expr/detail/resolve.h"
+#include "expr/detail/split_gathers.h"
 #include "expr/extent.h"
+#include "expr/stages.h"
+#include "expr/tables.h"
 
 namespace tilescope::expr {
 namespace {
@@ -42,9 +48,10 @@ class Shapes {
   bool find() {
     for (const Stage& s : draft_.e.stages) shape_of_output(s);
     for (const GivenShape& g : problem_.shapes) tensor_named(g.tensor).shape = g.shape;
-    each_read([&](const Read& r, const std::vector<Span>& spans, base::Position) { widen(r, spans); });
+    each_read([&](const Read& r, const std::vector<Span>& spans, base::Position at) { widen(r, spans, at); });
     if (!ok_) return false;
     each_read([&](const Read& r, const std::vector<Span>& spans, base::Position) { touch(r, spans); });
+    report_wide_indices();
     report_untouched();
     report_too_large();
     return ok_;
@@ -83,12 +90,17 @@ class Shapes {
   }
 
   // An input without a given shape reaches to the highest coordinate read.
-  void widen(const Read& r, const std::vector<Span>& spans) {
+  void widen(const Read& r, const std::vector<Span>& spans, base::Position at) {
     Tensor& t = tensor(r.tensor);
     const bool fixed = t.producer != kInput || given(t.name) != nullptr;
     if (fixed) return;
     t.shape.resize(spans.size(), 1);
     for (std::size_t d = 0; d < spans.size(); ++d) t.shape[d] = std::max(t.shape[d], spans[d].high + 1);
+    if (const auto d = r.gathered_dim())
+      error(at, fmt::format("dimension {} of '{}' is indexed by a table, which does not say its extent; give {}",
+                            *d + 1, t.name,
+                            problem_.of_suite ? fmt::format("shapes: {{{}: [...]}}", t.name)
+                                              : fmt::format("{} {}=...", base::option("shape"), t.name)));
   }
 
   void touch(const Read& r, const std::vector<Span>& spans) {
@@ -107,6 +119,19 @@ class Shapes {
       const GivenShape* g = given(tensor.name);
       error(g != nullptr ? g->at : draft_.tensor_at[t],
             fmt::format("every read of '{}' lies outside its shape {}", tensor.name, fmt::join(tensor.shape, ",")));
+    }
+  }
+
+  // Chips compute an index in 32 bits.
+  void report_wide_indices() {
+    for (std::size_t s = 0; s < draft_.e.stages.size(); ++s) {
+      const Stage& stage = draft_.e.stages[s];
+      for (const Coordinate& c : stage.indices)
+        if (const auto span = span_of(c, sizes_of(stage)); !span ||
+                                                           span->low < std::numeric_limits<std::int32_t>::min() ||
+                                                           span->high > std::numeric_limits<std::int32_t>::max())
+          error(draft_.output_at[s],
+                fmt::format("an index that is a value, {}, does not fit 32 bits", to_text(stage, c)));
     }
   }
 
@@ -144,21 +169,23 @@ class Shapes {
   bool ok_ = true;
 };
 
-// Index of `old` in the list that `kept` collects, appended at its first use.
-int renumber(std::vector<int>& kept, int old) {
-  const auto known = std::find(kept.begin(), kept.end(), old);
-  const auto index = static_cast<int>(known - kept.begin());
-  if (known == kept.end()) kept.push_back(old);
-  return index;
-}
-
 }  // namespace
 
 std::optional<Expression> infer(const Problem& problem, const std::vector<ParsedStage>& stages,
                                 base::Diagnostics& diags) {
-  std::optional<Draft> draft = resolve(problem, stages, diags);
+  const std::size_t before = diags.count();
+  const SplitGathers split = split_gathers(stages, diags);
+  if (split.stages.size() > kMaxStages)
+    diags.error(problem.at, fmt::format("an expression has at most {} stages; with those of reads by tables it has {}",
+                                        kMaxStages, split.stages.size()));
+  if (diags.count() > before) return std::nullopt;
+  std::optional<Draft> draft = resolve(problem, split.stages, diags);
   if (!draft || !find_ranges(problem, *draft, diags) || !Shapes(problem, *draft, diags).find()) return std::nullopt;
   Expression& e = draft->e;
+  for (std::size_t s = 0; s < e.stages.size(); ++s) choose_outside(e, draft->outside[s], e.stages[s]);
+  for (std::size_t s = 0; s < e.stages.size(); ++s)
+    if (split.changed[s]) e.stages[s].text = to_text(e, e.stages[s]);
+  e.notes = split.notes;
   for (const Stage& s : e.stages)
     for (std::string& note : notes_of(e, s)) e.notes.push_back(std::move(note));
   return std::move(e);
@@ -173,54 +200,58 @@ std::optional<Expression> build(const Problem& problem, base::Diagnostics& diags
 base::Dtype default_result(const Expression& e, const Stage& stage) {
   if (!base::is_integer(e.dtype)) return e.dtype;
   const bool wide = stage.reducer == Reducer::kSum ||  // which would leave the dtype of what is added
-                    std::any_of(stage.reads.begin(), stage.reads.end(), [&](const Read& r) {
+                    std::any_of(stage.body.begin(), stage.body.end(), [&](const Node& n) {
+                      if (n.kind != NodeKind::kRead) return false;
+                      const Read& r = stage.reads[static_cast<std::size_t>(n.index)];
                       return e.tensors[static_cast<std::size_t>(r.tensor)].dtype == e.accumulate;
                     });
   return wide ? e.accumulate : e.dtype;
 }
 
 std::vector<int> tensors_of_given_dtypes(const Expression& e) {
+  const std::vector<int> tables = tables_of(e);
   std::vector<int> out;
   for (std::size_t t = 0; t < e.tensors.size(); ++t) {
     const Tensor& tensor = e.tensors[t];
-    const base::Dtype found =
-        tensor.producer == kInput ? e.dtype : default_result(e, e.stages[static_cast<std::size_t>(tensor.producer)]);
-    if (tensor.dtype != found) out.push_back(static_cast<int>(t));
+    const bool table = std::find(tables.begin(), tables.end(), static_cast<int>(t)) != tables.end();
+    const base::Dtype found = table ? kTableDtype
+                              : tensor.producer == kInput
+                                  ? e.dtype
+                                  : default_result(e, e.stages[static_cast<std::size_t>(tensor.producer)]);
+    if (tensor.dtype != found || tensor.indices != IndexDistribution{}) out.push_back(static_cast<int>(t));
   }
   return out;
+}
+
+std::string dtype_text(const Tensor& t) {
+  const std::string dtype(base::name_of(t.dtype));
+  return t.indices == IndexDistribution{} ? dtype : fmt::format("{}:{}", dtype, to_text(t.indices));
 }
 
 std::string dtypes_text(const Expression& e) {
   std::string out(base::name_of(e.dtype));
   for (const int t : tensors_of_given_dtypes(e)) {
     const Tensor& tensor = e.tensors[static_cast<std::size_t>(t)];
-    out += fmt::format(",{}={}", tensor.name, base::name_of(tensor.dtype));
+    out += fmt::format(",{}={}", tensor.name, dtype_text(tensor));
   }
   if (e.accumulate != base::default_accumulator(e.dtype))
     out += fmt::format(",accumulate={}", base::name_of(e.accumulate));
   return out;
 }
 
-Expression single_stage(const Expression& whole, std::size_t stage) {
-  Expression e;
-  e.stages = {whole.stages[stage]};
-  e.dtype = whole.dtype;
-  e.accumulate = whole.accumulate;
-  Stage& s = e.stages[0];
-  std::vector<int> tensors;
-  std::vector<int> scalars;
-  for (Read& r : s.reads) r.tensor = renumber(tensors, r.tensor);
-  s.output = renumber(tensors, s.output);
-  for (Node& n : s.body)
-    if (n.kind == NodeKind::kScalar) n.index = renumber(scalars, n.index);
-  for (const int t : tensors) {
-    e.tensors.push_back(whole.tensors[static_cast<std::size_t>(t)]);
-    e.tensors.back().producer = kInput;
+std::string text_of(const Expression& e) {
+  std::vector<std::string> parts;
+  if (e.stages.size() > 1) {
+    for (std::size_t s = 0; s < e.stages.size(); ++s) parts.push_back(text_of(single_stage(e, s)));
+    return fmt::format("{}", fmt::join(parts, "; "));
   }
-  e.tensors[static_cast<std::size_t>(s.output)].producer = 0;
-  for (const int index : scalars) e.scalars.push_back(whole.scalars[static_cast<std::size_t>(index)]);
-  e.notes = notes_of(e, s);
-  return e;
+  parts.push_back(e.stages.front().text);
+  for (const Axis& a : e.stages.front().axes) parts.push_back(fmt::format("{}={}", a.name, a.size));
+  for (const Tensor& t : e.tensors) parts.push_back(fmt::format("{}[{}]", t.name, fmt::join(t.shape, ",")));
+  parts.push_back(dtypes_text(e));
+  return fmt::format("{}", fmt::join(parts, " "));
 }
+
+Expression single_stage(const Expression& whole, std::size_t stage) { return stages_of(whole, stage, stage); }
 
 }  // namespace tilescope::expr

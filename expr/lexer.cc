@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/lexer.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 constexpr std::string_view kSymbols = "[]()+-*/%,;";
+constexpr std::array<std::string_view, 9> kOperators = {"<=", ">=", "==", "!=", "&&", "||", "<", ">", "!"};
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -56,6 +59,8 @@ std::size_t assign_length(std::string_view s) {
 
 // Kind and length of the token that `s`, which is not empty, begins with.
 std::pair<TokenKind, std::size_t> scan(std::string_view s) {
+  const auto sign = std::find_if(kOperators.begin(), kOperators.end(), [&](auto o) { return s.starts_with(o); });
+  if (sign != kOperators.end()) return {TokenKind::kOperator, sign->size()};
   if (const std::size_t n = assign_length(s); n > 0) return {TokenKind::kAssign, n};
   if (is_word_start(s[0])) return {TokenKind::kIdentifier, run_of(s, 0, is_word)};
   if (is_digit(s[0]) || (s[0] == '.' && s.size() > 1 && is_digit(s[1]))) {
@@ -116,6 +121,10 @@ Cursor::Cursor(std::string_view text, base::Position at, char separator, base::D
 
 bool Cursor::at_symbol(char symbol) const {
   return peek().kind == TokenKind::kSymbol && peek().text == std::string_view(&symbol, 1);
+}
+
+bool Cursor::at_operator(std::string_view sign) const {
+  return peek().kind == TokenKind::kOperator && peek().text == sign;
 }
 
 const Token& Cursor::last() const {

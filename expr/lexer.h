@@ -15,11 +15,12 @@ namespace tilescope::expr {
 
 enum class TokenKind : std::uint8_t {
   kIdentifier,
-  kInteger,  // digits alone
-  kNumber,   // with a point or an exponent
-  kSymbol,   // one character of []()+-*/%,;
-  kAssign,   // `=`, `+=!` and misspellings of these
-  kUnknown,  // a character that the notation does not have
+  kInteger,   // digits alone
+  kNumber,    // with a point or an exponent
+  kSymbol,    // one character of []()+-*/%,;
+  kOperator,  // a comparison or a logical operator: < <= > >= == != && || !
+  kAssign,    // `=`, `+=!` and misspellings of these
+  kUnknown,   // a character that the notation does not have
   kEnd,
 };
 
@@ -43,6 +44,7 @@ class Cursor {
   const Token& peek() const { return tokens_[next_]; }
   bool at_kind(TokenKind kind) const { return peek().kind == kind; }
   bool at_symbol(char symbol) const;
+  bool at_operator(std::string_view sign) const;
   // The token before the next one.
   const Token& last() const;
 

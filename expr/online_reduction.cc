@@ -128,10 +128,11 @@ class Carrying {
 
   Dependence dependence_of(const LoopStage& l, const Node& n, const std::vector<Dependence>& nodes) {
     const auto operand = [&](int node) { return node < 0 ? Dependence{} : nodes[static_cast<std::size_t>(node)]; };
-    const Dependence a = operand(n.left), b = operand(n.right);
+    const Dependence a = operand(n.left), b = operand(n.right), c = operand(n.third);
     switch (n.kind) {
       case NodeKind::kNumber:
       case NodeKind::kScalar:
+      case NodeKind::kIndex:
         return {};
       case NodeKind::kRead:
         return dependence_of_read(l, l.stage().reads[static_cast<std::size_t>(n.index)]);
@@ -152,11 +153,11 @@ class Carrying {
           return times(a, 1 / *number);
         return product(l, a, b, -1);
       case NodeKind::kCall:
-        if (a.free() && b.free()) return {};
+        if (a.free() && b.free() && c.free()) return {};
         if (n.function == Function::kExp && a.kind == Dependence::kShifted) return {Dependence::kScaled, a.on};
         if ((n.function == Function::kRelu || n.function == Function::kAbs) && a.kind == Dependence::kScaled)
           return Dependence(a);
-        return misused(l, a.free() ? b : a);
+        return misused(l, !a.free() ? a : !b.free() ? b : c);
     }
     return {};
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,12 +21,12 @@ bool same(const NamedCoordinate& a, const NamedCoordinate& b) {
     return std::any_of(b.terms.begin(), b.terms.end(),
                        [&](const NamedTerm& o) { return o.axis == t.axis && o.coefficient == t.coefficient; });
   };
-  return a.offset == b.offset && a.divisor == b.divisor && a.modulus == b.modulus && a.terms.size() == b.terms.size() &&
-         std::all_of(a.terms.begin(), a.terms.end(), in_b);
+  return a.offset == b.offset && a.divisor == b.divisor && a.modulus == b.modulus && a.table == b.table &&
+         a.terms.size() == b.terms.size() && std::all_of(a.terms.begin(), a.terms.end(), in_b);
 }
 
 bool same(const NamedRead& a, const NamedRead& b) {
-  return a.tensor == b.tensor &&
+  return a.tensor == b.tensor && a.outside == b.outside &&
          std::equal(a.coordinates.begin(), a.coordinates.end(), b.coordinates.begin(), b.coordinates.end(),
                     [](const auto& x, const auto& y) { return same(x, y); });
 }
@@ -34,6 +36,12 @@ std::optional<std::size_t> index_in(const std::vector<std::string_view>& spellin
   const auto found = std::find(spellings.begin(), spellings.end(), word);
   if (found == spellings.end()) return std::nullopt;
   return static_cast<std::size_t>(found - spellings.begin());
+}
+
+// Those that are called by a name.
+std::vector<std::string_view> words(std::vector<std::string_view> spellings) {
+  std::erase_if(spellings, [](std::string_view s) { return s.front() < 'a' || s.front() > 'z'; });
+  return spellings;
 }
 
 // The text with every run of white space as one space.
@@ -58,7 +66,7 @@ class StageReader {
     const std::string_view first = cursor_.peek().text;
     output();
     reducer();
-    sum();
+    value();
     if (!cursor_.failed() && !cursor_.at_symbol(';') && !cursor_.at_kind(TokenKind::kEnd))
       cursor_.fail_expected("an operator, or ';' before the next stage");
     if (cursor_.failed()) return {};
@@ -111,6 +119,37 @@ class StageReader {
   }
 
   // The parts of the body push their nodes and return the index of the last one.
+  int value() {
+    return left_to_right({Function::kOr}, [&] {
+      return left_to_right({Function::kAnd}, [&] {
+        const int left = sum();
+        const auto sign = operator_of({Function::kLess, Function::kLessEqual, Function::kGreater,
+                                       Function::kGreaterEqual, Function::kEqual, Function::kNotEqual});
+        if (!sign) return left;
+        const int right = sum();
+        return push({.kind = NodeKind::kCall, .function = *sign, .left = left, .right = right});
+      });
+    });
+  }
+
+  // Takes the operator if it is one of these.
+  std::optional<Function> operator_of(std::initializer_list<Function> signs) {
+    if (cursor_.failed()) return std::nullopt;
+    for (const Function f : signs)
+      if (cursor_.at_operator(spelling(f))) return cursor_.take(), f;
+    return std::nullopt;
+  }
+
+  template <class Operand>
+  int left_to_right(std::initializer_list<Function> signs, const Operand& operand) {
+    int left = operand();
+    while (const auto sign = operator_of(signs)) {
+      const int right = operand();
+      left = push({.kind = NodeKind::kCall, .function = *sign, .left = left, .right = right});
+    }
+    return left;
+  }
+
   int sum() {
     int left = product();
     while (!cursor_.failed() && (cursor_.at_symbol('+') || cursor_.at_symbol('-'))) {
@@ -123,10 +162,13 @@ class StageReader {
 
   int product() {
     int left = factor();
-    while (!cursor_.failed() && (cursor_.at_symbol('*') || cursor_.at_symbol('/'))) {
-      const NodeKind kind = cursor_.take().text == "*" ? NodeKind::kMultiply : NodeKind::kDivide;
+    while (!cursor_.failed() && (cursor_.at_symbol('*') || cursor_.at_symbol('/') || cursor_.at_symbol('%'))) {
+      const char sign = cursor_.take().text.front();
       const int right = factor();
-      left = push({.kind = kind, .left = left, .right = right});
+      if (sign == '%')
+        left = push({.kind = NodeKind::kCall, .function = Function::kMod, .left = left, .right = right});
+      else
+        left = push({.kind = sign == '*' ? NodeKind::kMultiply : NodeKind::kDivide, .left = left, .right = right});
     }
     return left;
   }
@@ -138,8 +180,12 @@ class StageReader {
       const int operand = factor();
       return push({.kind = NodeKind::kNegate, .left = operand});
     }
+    if (operator_of({Function::kNot})) {
+      const int operand = factor();
+      return push({.kind = NodeKind::kCall, .function = Function::kNot, .left = operand});
+    }
     if (cursor_.take_symbol('(')) {
-      const int inner = sum();
+      const int inner = value();
       cursor_.expect_symbol(')', "to close '('");
       return inner;
     }
@@ -150,38 +196,68 @@ class StageReader {
   }
 
   int number(const Token& token) {
+    stage_.number_at.push_back(token.at);
+    return push({.kind = NodeKind::kNumber, .number = value_of(token)});
+  }
+
+  double value_of(const Token& token) {
     double value = 0;
     const char* end = token.text.data() + token.text.size();
     if (std::from_chars(token.text.data(), end, value).ec != std::errc{})
       cursor_.error(token.at, fmt::format("the number {} does not fit a 64-bit float", token.text));
-    stage_.number_at.push_back(token.at);
-    return push({.kind = NodeKind::kNumber, .number = value});
+    return value;
   }
 
   int named(const Token& name) {
     if (cursor_.take_symbol('[')) return tensor(name);
     if (cursor_.take_symbol('(')) return call(name);
+    if (name.text == kInfinity) {
+      stage_.number_at.push_back(name.at);
+      return push({.kind = NodeKind::kNumber, .number = std::numeric_limits<double>::infinity()});
+    }
     if (index_in(function_spellings(), name.text))
       cursor_.error(name.at, fmt::format("the function '{}' needs its argument in parentheses", name.text));
     return scalar(name);
   }
 
   int tensor(const Token& name) {
-    NamedRead read{std::string(name.text), {}, name.at};
-    do read.coordinates.push_back(parse_coordinate(cursor_, name.text));
-    while (cursor_.take_symbol(','));
-    if (!cursor_.expect_symbol(']', fmt::format("after the coordinates of '{}'", name.text))) return -1;
-    if (read.coordinates.size() > kMaxRank)
-      cursor_.error(name.at, fmt::format("'{}' has more than {} coordinates", name.text, kMaxRank));
+    auto at = parse_coordinates(cursor_, name, [&](NamedRead table) { return add_read(std::move(table)); });
+    if (!at) return -1;
+    NamedRead read{std::string(name.text), std::move(*at), name.at, std::nullopt};
+    if (cursor_.at_kind(TokenKind::kIdentifier) && cursor_.peek().text == "else") {
+      const Token word = cursor_.peek();
+      read.outside = outside();
+      if (std::any_of(read.coordinates.begin(), read.coordinates.end(), [](const auto& c) { return c.table >= 0; }))
+        cursor_.error(word.at,
+                      fmt::format("'else' after '{}', whose coordinate is read from a table: its indices have to "
+                                  "be inside",
+                                  name.text));
+    }
+    return push({.kind = NodeKind::kRead, .index = add_read(std::move(read))});
+  }
+
+  // Its position among the stage's reads, each once.
+  int add_read(NamedRead read) {
     auto& reads = stage_.reads;
     const auto found = std::find_if(reads.begin(), reads.end(), [&](const NamedRead& r) { return same(r, read); });
     const auto index = static_cast<int>(found - reads.begin());
-    if (found == reads.end()) {
-      reads.push_back(std::move(read));
-      if (reads.size() == kMaxReads + 1)
-        cursor_.error(name.at, fmt::format("a stage has at most {} different reads", kMaxReads));
-    }
-    return push({.kind = NodeKind::kRead, .index = index});
+    if (found != reads.end()) return index;
+    if (reads.size() == kMaxReads)
+      cursor_.error(read.at, fmt::format("a stage has at most {} different reads", kMaxReads));
+    reads.push_back(std::move(read));
+    return index;
+  }
+
+  // `else -inf`
+  std::optional<double> outside() {
+    cursor_.take();
+    const double sign = cursor_.take_symbol('-') ? -1 : 1;
+    const bool is_infinity = cursor_.at_kind(TokenKind::kIdentifier) && cursor_.peek().text == kInfinity;
+    if (is_infinity) return cursor_.take(), sign * std::numeric_limits<double>::infinity();
+    if (cursor_.at_kind(TokenKind::kNumber) || cursor_.at_kind(TokenKind::kInteger))
+      return sign * value_of(cursor_.take());
+    cursor_.fail_expected("a number after 'else'");
+    return std::nullopt;
   }
 
   int scalar(const Token& name) {
@@ -198,19 +274,23 @@ class StageReader {
     const auto index = index_in(spellings, name.text);
     if (!index)
       cursor_.error(name.at, fmt::format("unknown function '{}', expected one of {}{}", name.text,
-                                         fmt::join(spellings, " "), base::did_you_mean(name.text, spellings)));
+                                         fmt::join(words(spellings), " "), base::did_you_mean(name.text, spellings)));
     std::vector<int> operands;
-    do operands.push_back(sum());
+    do operands.push_back(value());
     while (cursor_.take_symbol(','));
     if (!cursor_.expect_symbol(')', fmt::format("after the arguments of '{}'", name.text)) || !index) return -1;
     const auto function = static_cast<Function>(*index);
     if (std::cmp_not_equal(operands.size(), arity(function))) {
-      cursor_.error(name.at, fmt::format("'{}' takes {}, got {}", name.text,
-                                         arity(function) == 1 ? "1 argument" : "2 arguments", operands.size()));
+      cursor_.error(name.at, fmt::format("'{}' takes {} argument{}, got {}", name.text, arity(function),
+                                         arity(function) == 1 ? "" : "s", operands.size()));
       return -1;
     }
-    const int right = operands.size() > 1 ? operands[1] : -1;
-    return push({.kind = NodeKind::kCall, .function = function, .left = operands[0], .right = right});
+    operands.resize(3, -1);
+    return push({.kind = NodeKind::kCall,
+                 .function = function,
+                 .left = operands[0],
+                 .right = operands[1],
+                 .third = operands[2]});
   }
 
   int push(const Node& node) {

@@ -28,11 +28,13 @@ struct NamedCoordinate {
   std::int64_t offset = 0;
   std::int64_t divisor = 1;
   std::int64_t modulus = 0;
+  int table = -1;  // as Coordinate::table, of ParsedStage::reads
 };
 struct NamedRead {
   std::string tensor;
   std::vector<NamedCoordinate> coordinates;
   base::Position at;
+  std::optional<double> outside;  // its value outside the tensor, where one is given
 };
 struct NamedScalar {
   std::string name;
@@ -54,13 +56,19 @@ struct ParsedStage {
 // Parses `text`, whose first character is at `at`. Returns nullopt after errors.
 std::optional<std::vector<ParsedStage>> parse(std::string_view text, base::Position at, base::Diagnostics& diags);
 
-// The spelling of a reducer (`+=!`) and of a function (`exp`).
+// The number that is greater than all others.
+inline constexpr std::string_view kInfinity = "inf";
+
+// The spelling of a reducer (`+=!`) and of a function (`exp`); of a comparison or a logical operator its sign (`<=`).
 std::string_view spelling(Reducer r);
 std::string_view spelling(Function f);
 // All of them, in the order of their enumerators.
 std::vector<std::string_view> reducer_spellings();
 std::vector<std::string_view> function_spellings();
-// Number of operands: 1 or 2.
+// Number of operands: 1 to 3.
 int arity(Function f);
+// Whether chips compute it by special function units or polynomials and round the value. The others choose, compare or
+// take whole numbers, exactly, in an instruction or two.
+bool is_approximated(Function f);
 
 }  // namespace tilescope::expr

@@ -55,6 +55,18 @@ std::optional<base::Dtype> known_dtype(const Token& word, Cursor& cursor) {
   return std::nullopt;
 }
 
+// The `:sorted` of `T=i32:sorted`, where there is one.
+std::optional<IndexDistribution> distribution_behind(Cursor& cursor, std::string_view tensor) {
+  if (cursor.peek().text != ":") return std::nullopt;
+  cursor.take();
+  const Token word = cursor.take();
+  const auto known = index_distribution_of(word.text);
+  if (!known)
+    cursor.fail(word.at, fmt::format("expected the distribution of the indices in '{}', {}, got {}", tensor,
+                                     kIndexDistributions, describe(word)));
+  return known;
+}
+
 }  // namespace
 
 std::optional<std::vector<GivenSize>> parse_sizes(std::string_view text, base::Position at, base::Diagnostics& diags) {
@@ -101,14 +113,14 @@ std::optional<GivenDtypes> parse_dtypes(std::string_view text, base::Position at
   constexpr std::string_view kAccumulate = "accumulate";
   Cursor cursor(text, at, ',', diags);
   GivenDtypes out;
-  const auto give = [&](const Token& name, base::Dtype dtype) {
+  const auto give = [&](const Token& name, base::Dtype dtype, std::optional<IndexDistribution> indices) {
     const bool accumulates = name.text == kAccumulate;
     if (accumulates ? out.accumulate.has_value() : is_given(out.tensors, &GivenDtype::tensor, name.text))
       cursor.error(name.at, fmt::format("the dtype of '{}' is given twice", name.text));
     else if (accumulates)
       out.accumulate = dtype;
     else
-      out.tensors.push_back({std::string(name.text), dtype, name.at});
+      out.tensors.push_back({std::string(name.text), dtype, name.at, indices});
   };
   bool first = true;
   const auto read_part = [&] {
@@ -121,7 +133,8 @@ std::optional<GivenDtypes> parse_dtypes(std::string_view text, base::Position at
     if (named && !cursor.at_kind(TokenKind::kIdentifier))
       return cursor.fail_expected(fmt::format("the dtype of '{}'", name.text));
     const auto dtype = known_dtype(named ? cursor.take() : name, cursor);
-    if (dtype && named) give(name, *dtype);
+    const auto indices = named && dtype ? distribution_behind(cursor, name.text) : std::nullopt;
+    if (dtype && named && !cursor.failed()) give(name, *dtype, indices);
     if (dtype && !named) out.arithmetic = dtype;
     if (!cursor.failed() && !cursor.at_symbol(',') && !cursor.at_kind(TokenKind::kEnd))
       cursor.fail_expected("',' and the dtype of a tensor such as A=i8");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The arguments that accompany an expression: `m=4096,n=4096` of --size, `I=128,1024,14,14;W=3,4` of
-// --shape and `bf16,A=i8,accumulate=f32` of --dtype.
+// --shape and `bf16,A=i8,T=i32:sorted,accumulate=f32` of --dtype.
 
 #include <optional>
 #include <string_view>

@@ -21,20 +21,8 @@ std::string to_text(const Stage& stage, const Term& t, bool first) {
   return magnitude == 1 ? sign + axis : fmt::format("{}{}*{}", sign, axis, magnitude);
 }
 
-std::string to_text(const Stage& stage, const Coordinate& c) {
-  std::string sum;
-  for (const Term& t : c.terms) sum += to_text(stage, t, sum.empty());
-  if (sum.empty())
-    sum = std::to_string(c.offset);
-  else if (c.offset != 0)
-    sum += fmt::format("{:+}", c.offset);
-  if (c.affine()) return sum;
-  if (c.terms.size() > 1 || c.offset != 0) sum = fmt::format("({})", sum);
-  return sum + (c.modulus != 0 ? fmt::format("%{}", c.modulus) : fmt::format("/{}", c.divisor));
-}
-
 // How tightly the last operator of a text binds.
-enum class Binds : std::uint8_t { kSum, kProduct, kFactor };
+enum class Binds : std::uint8_t { kOr, kAnd, kComparison, kSum, kProduct, kFactor };
 
 struct Text {
   std::string text;
@@ -76,24 +64,63 @@ class BodyText {
         return {e_.scalars[static_cast<std::size_t>(n.index)]};
       case NodeKind::kRead:
         return {to_text(e_, stage_, stage_.reads[static_cast<std::size_t>(n.index)])};
+      case NodeKind::kIndex: {
+        const Coordinate& c = stage_.indices[static_cast<std::size_t>(n.index)];
+        return index(c);
+      }
       case NodeKind::kNegate:
         return {"-" + take(n.left).in(Binds::kFactor)};
       case NodeKind::kAdd:
       case NodeKind::kSubtract:
-        return infix(n, Binds::kSum, Binds::kProduct);
+        return infix(n, sign_of(n.kind), Binds::kSum, Binds::kProduct);
       case NodeKind::kMultiply:
       case NodeKind::kDivide:
-        return infix(n, Binds::kProduct, Binds::kFactor);
+        return infix(n, sign_of(n.kind), Binds::kProduct, Binds::kFactor);
       case NodeKind::kCall:
         break;
     }
-    const std::string right = n.right < 0 ? "" : ", " + take(n.right).text;
-    return {fmt::format("{}({}{})", spelling(n.function), take(n.left).text, right)};
+    return call(n);
+  }
+
+  Text index(const Coordinate& c) {
+    if (c.divisor != 1) return {fmt::format("floor({})", to_text(stage_, c))};
+    if (c.bare_axis()) return {to_text(stage_, c)};
+    const bool one = c.modulus != 0 || (c.terms.size() == 1 && c.offset == 0);
+    return {to_text(stage_, c), one ? Binds::kProduct : Binds::kSum};
+  }
+
+  Text call(const Node& n) {
+    const std::string_view name = spelling(n.function);
+    switch (n.function) {
+      case Function::kLess:
+      case Function::kLessEqual:
+      case Function::kGreater:
+      case Function::kGreaterEqual:
+      case Function::kEqual:
+      case Function::kNotEqual: {
+        Text out = infix(n, name, Binds::kSum, Binds::kSum);
+        out.binds = Binds::kComparison;
+        return out;
+      }
+      case Function::kAnd:
+        return infix(n, name, Binds::kAnd, Binds::kComparison);
+      case Function::kOr:
+        return infix(n, name, Binds::kOr, Binds::kAnd);
+      case Function::kMod:
+        return infix(n, name, Binds::kProduct, Binds::kFactor);
+      case Function::kNot:
+        return {"!" + take(n.left).in(Binds::kFactor)};
+      default:
+        break;
+    }
+    std::string operands;
+    for_each_operand(n, [&](int operand) { operands += (operands.empty() ? "" : ", ") + take(operand).text; });
+    return {fmt::format("{}({})", name, operands)};
   }
 
   // Operators of one kind associate to the left.
-  Text infix(const Node& n, Binds left, Binds right) {
-    return {fmt::format("{} {} {}", take(n.left).in(left), sign_of(n.kind), take(n.right).in(right)), left};
+  Text infix(const Node& n, std::string_view sign, Binds left, Binds right) {
+    return {fmt::format("{} {} {}", take(n.left).in(left), sign, take(n.right).in(right)), left};
   }
 
   Text take(int node) { return std::move(texts_[static_cast<std::size_t>(node)]); }
@@ -105,11 +132,23 @@ class BodyText {
 
 }  // namespace
 
+std::string to_text(const Stage& stage, const Coordinate& c) {
+  std::string sum;
+  for (const Term& t : c.terms) sum += to_text(stage, t, sum.empty());
+  if (sum.empty())
+    sum = std::to_string(c.offset);
+  else if (c.offset != 0)
+    sum += fmt::format("{:+}", c.offset);
+  if (c.affine()) return sum;
+  if (c.terms.size() > 1 || c.offset != 0) sum = fmt::format("({})", sum);
+  return sum + (c.modulus != 0 ? fmt::format("%{}", c.modulus) : fmt::format("/{}", c.divisor));
+}
+
 std::string to_text(const Expression& e, const Stage& stage, const Read& read) {
   std::string at;
   for (const Coordinate& c : read.at) {
     if (!at.empty()) at += ',';
-    at += to_text(stage, c);
+    at += c.gathered() ? to_text(e, stage, stage.reads[static_cast<std::size_t>(c.table)]) : to_text(stage, c);
   }
   return fmt::format("{}[{}]", e.tensors[static_cast<std::size_t>(read.tensor)].name, at);
 }
@@ -130,7 +169,7 @@ std::string to_text(const Expression& e) {
 std::vector<std::string> notes_of(const Expression& e, const Stage& stage) {
   std::vector<std::string> out;
   for (const Read& r : stage.reads)
-    if (std::any_of(r.at.begin(), r.at.end(), [](const Coordinate& c) { return !c.affine(); }))
+    if (std::any_of(r.at.begin(), r.at.end(), [](const Coordinate& c) { return !c.affine() && !c.gathered(); }))
       out.push_back(fmt::format("the read {} is not affine; a tile takes its full extent", to_text(e, stage, r)));
   return out;
 }

@@ -134,6 +134,7 @@ class Ranges {
 
   // How a size is given where the expression stands.
   std::string size_hint(const std::string& axis) const {
+    if (problem_.of_network) return fmt::format("for {}=... behind the stages", axis);
     return problem_.of_suite ? fmt::format("sizes: {{{}: ...}}", axis)
                              : fmt::format("{} {}=...", base::option("size"), axis);
   }

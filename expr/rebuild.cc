@@ -10,6 +10,7 @@
 #include "expr/detail/print.h"
 #include "expr/detail/resolve.h"
 #include "expr/extent.h"
+#include "expr/tables.h"
 
 namespace tilescope::expr {
 namespace {
@@ -22,6 +23,19 @@ std::string take_sizes(Stage& stage, const Stage& raw) {
     stage.axes[*axis].size = a.size;
   }
   return {};
+}
+
+// Whether the axis indexes no tensor, and is part of an index that the body uses.
+bool only_values_use(const Stage& s, const Axis& axis) {
+  const auto has = [&](const Coordinate& c) {
+    return std::any_of(c.terms.begin(), c.terms.end(),
+                       [&](const Term& t) { return &s.axes[static_cast<std::size_t>(t.axis)] == &axis; });
+  };
+  const auto reads = [&](const Read& r) { return std::any_of(r.at.begin(), r.at.end(), has); };
+  if (!axis.reduction || std::any_of(s.reads.begin(), s.reads.end(), reads)) return false;
+  return std::any_of(s.body.begin(), s.body.end(), [&](const Node& n) {
+    return n.kind == NodeKind::kIndex && has(s.indices[static_cast<std::size_t>(n.index)]);
+  });
 }
 
 // Why inference would not have taken the reads, or nothing.
@@ -58,6 +72,13 @@ std::optional<Expression> rebuilt(const Expression& raw, std::string& refusal) {
   problem.text = to_text(raw);
   problem.at = {diags.add_source("rewritten"), 1, 1};
   problem.dtypes = {raw.dtype, raw.accumulate, {}};
+  for (const int t : tables_of(raw)) {  // which have to be integers
+    const Tensor& table = raw.tensors[static_cast<std::size_t>(t)];
+    problem.dtypes.tensors.push_back({table.name, table.dtype, problem.at, table.indices});
+  }
+  for (const Stage& s : raw.stages)
+    for (const Axis& a : s.axes)
+      if (only_values_use(s, a)) problem.sizes.push_back({a.name, a.size, problem.at});
   const auto parsed = parse(problem.text, problem.at, diags);
   auto draft = parsed ? resolve(problem, *parsed, diags) : std::nullopt;
   if (!draft) {
@@ -70,6 +91,7 @@ std::optional<Expression> rebuilt(const Expression& raw, std::string& refusal) {
     const Tensor& known = raw.tensors[*find_tensor(raw, t.name)];
     t.shape = known.shape;
     t.dtype = known.dtype;
+    t.indices = known.indices;
   }
   if (refusal.empty()) refusal = reads_refusal(e);
   if (!refusal.empty()) return std::nullopt;

@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/integer.h"
 #include "expr/extent.h"
+#include "expr/parse.h"
+#include "expr/tables.h"
 
 namespace tilescope::expr {
 namespace {
@@ -118,14 +121,13 @@ bool stays_integer(const Node& n) {
     case NodeKind::kNumber:
       return std::nearbyint(n.number) == n.number && std::fabs(n.number) < 0x1p31;
     case NodeKind::kCall:
-      return n.function == Function::kRelu || n.function == Function::kAbs || n.function == Function::kMax ||
-             n.function == Function::kMin;
+      return !is_approximated(n.function) || n.function == Function::kMod;
     default:
       return n.kind != NodeKind::kScalar && n.kind != NodeKind::kDivide;
   }
 }
 
-double call(Function f, double a, double b) {
+double call(Function f, double a, double b, double c) {
   switch (f) {
     case Function::kExp:
       return std::exp(a);
@@ -149,13 +151,49 @@ double call(Function f, double a, double b) {
       return std::fmax(a, b);
     case Function::kMin:
       return std::fmin(a, b);
+    case Function::kPow:
+      return std::pow(a, b);
+    case Function::kSin:
+      return std::sin(a);
+    case Function::kCos:
+      return std::cos(a);
+    case Function::kFloor:
+      return std::floor(a);
+    case Function::kCeil:
+      return std::ceil(a);
+    case Function::kRound:
+      return std::nearbyint(a);
+    case Function::kSign:
+      return a > 0 ? 1 : a < 0 ? -1 : a;
+    case Function::kLess:
+      return a < b ? 1 : 0;
+    case Function::kLessEqual:
+      return a <= b ? 1 : 0;
+    case Function::kGreater:
+      return a > b ? 1 : 0;
+    case Function::kGreaterEqual:
+      return a >= b ? 1 : 0;
+    case Function::kEqual:
+      return a == b ? 1 : 0;
+    case Function::kNotEqual:
+      return a != b ? 1 : 0;
+    case Function::kAnd:
+      return a != 0 && b != 0 ? 1 : 0;
+    case Function::kOr:
+      return a != 0 || b != 0 ? 1 : 0;
+    case Function::kNot:
+      return a == 0 ? 1 : 0;
+    case Function::kSelect:
+      return a != 0 ? b : c;
+    case Function::kMod:
+      return a - std::floor(a / b) * b;
   }
   base::check(false, "every function has a value");
   return 0;
 }
 
 // The value of an operator on two numbers that are int32, or on one.
-double apply_int32(const Node& n, double left, double right) {
+double apply_int32(const Node& n, double left, double right, double third) {
   const auto a = static_cast<std::int64_t>(left), b = static_cast<std::int64_t>(right);
   switch (n.kind) {
     case NodeKind::kNegate:
@@ -168,7 +206,9 @@ double apply_int32(const Node& n, double left, double right) {
       return wrapped(a * b);
     case NodeKind::kCall:
       if (n.function == Function::kAbs) return wrapped(std::abs(a));
-      return call(n.function, left, right);
+      if (n.function == Function::kMod)
+        return b == 0 ? 0 : wrapped(b < 0 ? -base::floor_mod(-a, -b) : base::floor_mod(a, b));
+      return call(n.function, left, right, third);
     default:
       base::check(false, "every operator of integers has a value");
       return 0;
@@ -184,11 +224,25 @@ bool step(std::vector<std::int64_t>& point, const Stage& stage, std::size_t firs
   return false;
 }
 
-// Flat index of the element read at a point, or nothing outside the tensor.
-std::optional<std::int64_t> element_of(const Read& read, const Tensor& tensor, const std::vector<std::int64_t>& point) {
+// Flat index of the element read at a point, or nothing outside the tensor; `value_of(tensor, element)` is asked for
+// what tables hold. Throws IndexError.
+template <class ValueOf>
+std::optional<std::int64_t> element_of(const Expression& e, const Stage& stage, const Read& read,
+                                       const std::vector<std::int64_t>& point, const ValueOf& value_of) {
+  const Tensor& tensor = e.tensors[static_cast<std::size_t>(read.tensor)];
   std::int64_t element = 0;
   for (std::size_t d = 0; d < read.at.size(); ++d) {
-    const std::int64_t at = value_at(read.at[d], point);
+    std::int64_t at = 0;
+    if (read.at[d].gathered()) {
+      const Read& table = stage.reads[static_cast<std::size_t>(read.at[d].table)];
+      const auto held = element_of(e, stage, table, point, value_of);
+      if (!held) return std::nullopt;
+      const double index = value_of(table.tensor, *held);
+      if (index < 0 || index >= static_cast<double>(tensor.shape[d])) fail_index(e, stage, read, *held, index);
+      at = static_cast<std::int64_t>(index);
+    } else {
+      at = value_at(read.at[d], point);
+    }
     if (at < 0 || at >= tensor.shape[d]) return std::nullopt;
     element = element * tensor.shape[d] + at;
   }
@@ -248,12 +302,13 @@ class StageRun {
   double value_of(const Node& n) const {
     if (n.kind == NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
     if (n.kind == NodeKind::kRead) return read(stage_.reads[static_cast<std::size_t>(n.index)]);
+    if (n.kind == NodeKind::kIndex)
+      return static_cast<double>(expr::value_at(stage_.indices[static_cast<std::size_t>(n.index)], point_));
     return apply(stage_.body, n, numbers_, nodes_);
   }
 
   double read(const Read& r) const {
-    const auto tensor = static_cast<std::size_t>(r.tensor);
-    const auto element = element_of(r, e_.tensors[tensor], point_);
+    const auto element = element_of(e_, stage_, r, point_, value_of_);
     return element ? value_of_(r.tensor, *element) : 0;
   }
 
@@ -271,7 +326,7 @@ class StageRun {
 double identity(Reducer r) {
   if (r == Reducer::kMax) return -std::numeric_limits<double>::infinity();
   if (r == Reducer::kMin) return std::numeric_limits<double>::infinity();
-  return 0;
+  return r == Reducer::kProduct ? 1 : 0;
 }
 
 double round_to(base::Dtype dtype, double value) {
@@ -339,6 +394,10 @@ double reduce(Reducer r, Numbers numbers, double so_far, double value) {
       return std::fmax(so_far, value);
     case Reducer::kMin:
       return std::fmin(so_far, value);
+    case Reducer::kProduct:
+      if (numbers == Numbers::kInt32)
+        return wrapped(static_cast<std::int64_t>(so_far) * static_cast<std::int64_t>(value));
+      return so_far * value;
   }
   base::check(false, "every reducer has a step");
   return 0;
@@ -360,8 +419,9 @@ double apply(const std::vector<Node>& body, const Node& n, Numbers numbers, cons
     const Node& p = body[static_cast<std::size_t>(product)];
     return std::fma(sign * operand(p.left), operand(p.right), summand);
   };
+  const auto optional = [&](int node) { return node < 0 ? 0 : operand(node); };
   if (numbers == Numbers::kInt32 && n.left >= 0)
-    return apply_int32(n, operand(n.left), n.right < 0 ? 0 : operand(n.right));
+    return apply_int32(n, operand(n.left), optional(n.right), optional(n.third));
   switch (n.kind) {
     case NodeKind::kNumber:
       return n.number;
@@ -379,12 +439,13 @@ double apply(const std::vector<Node>& body, const Node& n, Numbers numbers, cons
     case NodeKind::kDivide:
       return operand(n.left) / operand(n.right);
     case NodeKind::kCall:
-      return call(n.function, operand(n.left), n.right < 0 ? 0 : operand(n.right));
+      return call(n.function, operand(n.left), optional(n.right), optional(n.third));
     case NodeKind::kScalar:
     case NodeKind::kRead:
+    case NodeKind::kIndex:
       break;
   }
-  base::check(false, "every node but reads and scalars has a value");
+  base::check(false, "every node but reads, scalars and indices has a value");
   return 0;
 }
 
@@ -411,10 +472,14 @@ void visit_reads(const Expression& e, std::size_t stage,
                  const std::function<void(std::size_t read, std::int64_t element)>& visit) {
   const Stage& s = e.stages[stage];
   std::vector<std::int64_t> point(s.axes.size(), 0);
+  std::map<int, std::vector<std::int32_t>> drawn;
+  for (const int t : tables_of(e)) drawn[t] = drawn_indices(e, t);
+  const auto index_of = [&](int table, std::int64_t element) {
+    return static_cast<double>(drawn.at(table)[static_cast<std::size_t>(element)]);
+  };
   do {
     for (std::size_t r = 0; r < s.reads.size(); ++r) {
-      const Tensor& tensor = e.tensors[static_cast<std::size_t>(s.reads[r].tensor)];
-      if (const auto element = element_of(s.reads[r], tensor, point)) visit(r, *element);
+      if (const auto element = element_of(e, s, s.reads[r], point, index_of)) visit(r, *element);
     }
   } while (step(point, s, 0, point.size()));
 }

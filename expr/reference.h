@@ -50,23 +50,24 @@ double reduce(Reducer r, Numbers numbers, double so_far, double value);
 double reduce(Reducer r, Numbers numbers, double so_far, const std::vector<Node>& body,
               const std::vector<double>& nodes);
 
-// The value of an operator, call or number of a body from the values of the nodes before it; the caller evaluates reads
-// and scalars. A real product that is an operand of a sum or difference is not rounded before the addition, as in a
-// chip's multiply-add; of two products, the right one.
+// The value of an operator, call or number of a body from the values of the nodes before it; the caller evaluates
+// reads, scalars and indices. A real product that is an operand of a sum or difference is not rounded before the
+// addition, as in a chip's multiply-add; of two products, the right one.
 double apply(const std::vector<Node>& body, const Node& n, Numbers numbers, const std::vector<double>& nodes);
 
 // Evaluates all stages on one thread. `tensors` holds the inputs, by tensor index, and receives every stage's output;
-// `scalars` are by scalar index. Time is the product of all axes.
+// `scalars` are by scalar index. Throws IndexError (expr/tables.h) where a table holds an index that is none. Time is
+// the product of all axes.
 void evaluate(const Expression& e, const std::vector<double>& scalars, std::vector<Values>& tensors);
 
-// One element of a stage's output; `value_of` returns every element that is read inside its tensor. Time is the product
-// of the reduced axes.
+// One element of a stage's output; `value_of` returns every element that is read inside its tensor. Throws as evaluate.
+// Time is the product of the reduced axes.
 double evaluate_element(const Expression& e, std::size_t stage, std::int64_t element,
                         const std::vector<double>& scalars,
                         const std::function<double(int tensor, std::int64_t element)>& value_of);
 
 // Calls `visit` with the flat element index of every read of a stage that lies inside its tensor, in loop order, for
-// brute-force checks of footprint and traffic.
+// brute-force checks of footprint and traffic. Tables hold drawn indices.
 void visit_reads(const Expression& e, std::size_t stage,
                  const std::function<void(std::size_t read, std::int64_t element)>& visit);
 

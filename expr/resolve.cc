@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "expr/detail/indices.h"
+
 namespace tilescope::expr {
 namespace {
 
@@ -25,17 +27,26 @@ class Resolver {
   Resolver(const Problem& problem, base::Diagnostics& diags) : problem_(problem), diags_(diags) {}
 
   std::optional<Draft> run(const std::vector<ParsedStage>& stages) {
+    parsed_ = stages.data();
+    for (const ParsedStage& s : stages) find_tables(s);
     take_arithmetic(stages);
     for (const ParsedStage& s : stages) add_stage(s);
     for (const ParsedStage& s : stages) check_scalars(s);
     for (const GivenSize& g : problem_.sizes) check_size(g);
     for (const GivenShape& g : problem_.shapes) check_shape(g);
     for (const GivenDtype& g : problem_.dtypes.tensors) check_dtype(g);
+    check_tables();
     if (errors_ > 0) return std::nullopt;
     return std::move(draft_);
   }
 
  private:
+  void find_tables(const ParsedStage& stage) {
+    for (const NamedRead& r : stage.reads)
+      for (const NamedCoordinate& c : r.coordinates)
+        if (c.table >= 0) tables_.insert(stage.reads[static_cast<std::size_t>(c.table)].tensor);
+  }
+
   void take_arithmetic(const std::vector<ParsedStage>& stages) {
     Expression& e = draft_.e;
     e.dtype = problem_.dtypes.arithmetic.value_or(widest_input(stages).value_or(base::Dtype::kF32));
@@ -47,14 +58,14 @@ class Resolver {
       error(problem_.at, fmt::format("f64 is accumulated in f64, not in {}", base::name_of(e.accumulate)));
   }
 
-  // The widest given dtype of an input; nullopt where none is given.
+  // The widest given dtype of an input that is no table; nullopt where none is given.
   std::optional<base::Dtype> widest_input(const std::vector<ParsedStage>& stages) const {
     const auto width = [](base::Dtype d) { return std::pair(!base::is_integer(d), base::size_of(d).n); };
     std::optional<base::Dtype> widest;
     for (const GivenDtype& g : problem_.dtypes.tensors) {
       const bool written =
           std::any_of(stages.begin(), stages.end(), [&](const ParsedStage& s) { return s.output == g.tensor; });
-      if (!written && (!widest || width(g.dtype) > width(*widest))) widest = g.dtype;
+      if (!written && !tables_.contains(g.tensor) && (!widest || width(g.dtype) > width(*widest))) widest = g.dtype;
     }
     return widest;
   }
@@ -66,11 +77,13 @@ class Resolver {
     stage.body = parsed.body;
     draft_.axis_at.emplace_back();
     draft_.read_at.emplace_back();
+    draft_.outside.emplace_back();
     draft_.output_at.push_back(parsed.output_at);
     for (const NamedScalar& a : parsed.output_axes) add_axis(stage, a.name, a.at, false);
     for (const NamedRead& r : parsed.reads) add_read(stage, r, parsed.output);
     add_output(stage, parsed);
-    name_scalars(stage, parsed);
+    name_values(stage, parsed);
+    take_indices_together(stage);
     check_numbers(parsed);
     draft_.e.stages.push_back(std::move(stage));
   }
@@ -82,7 +95,7 @@ class Resolver {
     for (const Node& n : parsed.body) {
       if (n.kind != NodeKind::kNumber) continue;
       const base::Position at = parsed.number_at[number++];
-      if (std::abs(n.number) > std::numeric_limits<float>::max())
+      if (std::isfinite(n.number) && std::abs(n.number) > std::numeric_limits<float>::max())
         error(at, fmt::format("the number {} is beyond f32, in which {} is computed", n.number,
                               base::name_of(draft_.e.dtype)));
     }
@@ -90,6 +103,9 @@ class Resolver {
 
   int add_axis(Stage& stage, const std::string& name, base::Position at, bool reduction) {
     if (const auto known = find_axis(stage, name)) return static_cast<int>(*known);
+    const auto words = function_spellings();
+    if (name == kInfinity || std::find(words.begin(), words.end(), name) != words.end())
+      error(at, fmt::format("'{}' is a value or a function; an axis cannot have its name", name));
     stage.axes.push_back({name, 0, reduction});
     draft_.axis_at.back().push_back(at);
     return static_cast<int>(stage.axes.size()) - 1;
@@ -100,12 +116,19 @@ class Resolver {
     Read read;
     read.tensor = add_tensor(parsed.tensor, parsed.coordinates.size(), parsed.at);
     for (const NamedCoordinate& n : parsed.coordinates) {
-      Coordinate c{{}, n.offset, n.divisor, n.modulus};
+      Coordinate c{{}, n.offset, n.divisor, n.modulus, n.table};
       for (const NamedTerm& t : n.terms) c.terms.push_back({add_axis(stage, t.axis, t.at, true), t.coefficient});
       read.at.push_back(c);
     }
+    if (const auto d = read.gathered_dim()) {
+      const std::size_t of_table = stage.reads[static_cast<std::size_t>(read.at[*d].table)].at.size();
+      if (const std::size_t all = read.at.size() + of_table; all > kMaxRank)
+        error(parsed.at, fmt::format("'{}' has {} coordinates with those of its table, at most {} are possible",
+                                     parsed.tensor, all, kMaxRank));
+    }
     stage.reads.push_back(std::move(read));
     draft_.read_at.back().push_back(parsed.at);
+    draft_.outside.back().push_back(parsed.outside);
   }
 
   void add_output(Stage& stage, const ParsedStage& parsed) {
@@ -117,7 +140,8 @@ class Resolver {
     stage.output = add_tensor(parsed.output, parsed.output_axes.size(), parsed.output_at);
     Tensor& t = draft_.e.tensors[static_cast<std::size_t>(stage.output)];
     t.producer = static_cast<int>(draft_.e.stages.size());
-    t.dtype = given_dtype(parsed.output).value_or(default_result(draft_.e, stage));
+    t.dtype = given_dtype(parsed.output)
+                  .value_or(tables_.contains(parsed.output) ? kTableDtype : default_result(draft_.e, stage));
   }
 
   int add_tensor(const std::string& name, std::size_t rank, base::Position at) {
@@ -127,17 +151,36 @@ class Resolver {
                               draft_.rank[*known]));
       return static_cast<int>(*known);
     }
-    draft_.e.tensors.push_back({name, {}, given_dtype(name).value_or(draft_.e.dtype), kInput});
+    const base::Dtype found = tables_.contains(name) ? kTableDtype : draft_.e.dtype;
+    draft_.e.tensors.push_back({name, {}, given_dtype(name).value_or(found), kInput, given_indices(name)});
     draft_.rank.push_back(rank);
     draft_.tensor_at.push_back(at);
     return static_cast<int>(draft_.e.tensors.size()) - 1;
   }
 
-  // Scalars get one number for the whole expression.
-  void name_scalars(Stage& stage, const ParsedStage& parsed) {
+  // The axis of the stage of that name. One whose size is given need not index a tensor.
+  std::optional<std::size_t> axis_named(Stage& stage, const NamedScalar& name) {
+    if (const auto known = find_axis(stage, name.name)) return known;
+    const bool sized = std::any_of(problem_.sizes.begin(), problem_.sizes.end(),
+                                   [&](const GivenSize& g) { return g.axis == name.name; });
+    if (!sized) return std::nullopt;
+    if (stage.reducer == Reducer::kNone)
+      error(name.at, fmt::format("axis '{}' is not an index of the output; sum over it with '+=!'", name.name));
+    if (stage.axes.size() == kMaxAxes) error(name.at, fmt::format("a stage has at most {} axes", kMaxAxes));
+    return static_cast<std::size_t>(add_axis(stage, name.name, name.at, true));
+  }
+
+  // A name without coordinates is an axis of the stage, or a scalar, which gets one number for the whole expression.
+  void name_values(Stage& stage, const ParsedStage& parsed) {
     for (Node& node : stage.body) {
       if (node.kind != NodeKind::kScalar) continue;
       const std::string& name = parsed.scalars[static_cast<std::size_t>(node.index)].name;
+      if (const auto axis = axis_named(stage, parsed.scalars[static_cast<std::size_t>(node.index)])) {
+        node.kind = NodeKind::kIndex;
+        node.index = static_cast<int>(stage.indices.size());
+        stage.indices.push_back({.terms = {{static_cast<int>(*axis), 1}}});
+        continue;
+      }
       auto& all = draft_.e.scalars;
       const auto known = std::find(all.begin(), all.end(), name);
       node.index = static_cast<int>(known - all.begin());
@@ -148,9 +191,11 @@ class Resolver {
   void check_scalars(const ParsedStage& parsed) {
     const auto& stages = draft_.e.stages;
     for (const NamedScalar& s : parsed.scalars) {
+      const Stage& own = stages[static_cast<std::size_t>(&parsed - parsed_)];
+      if (find_axis(own, s.name)) continue;
       const bool axis = std::any_of(stages.begin(), stages.end(), [&](const Stage& o) { return find_axis(o, s.name); });
       if (axis)
-        error(s.at, fmt::format("'{}' is an axis; an axis can index a tensor, but it is not a value", s.name));
+        error(s.at, fmt::format("'{}' is an axis of another stage; this one has no such axis", s.name));
       else if (find_tensor(draft_.e, s.name))
         error(s.at, fmt::format("the tensor '{}' needs its coordinates, as in {}[...]", s.name, s.name));
     }
@@ -184,10 +229,30 @@ class Resolver {
     return std::nullopt;
   }
 
+  IndexDistribution given_indices(std::string_view tensor) const {
+    for (const GivenDtype& g : problem_.dtypes.tensors)
+      if (g.tensor == tensor && g.indices) return *g.indices;
+    return {};
+  }
+
+  void check_tables() {
+    for (std::size_t t = 0; t < draft_.e.tensors.size(); ++t) {
+      const Tensor& tensor = draft_.e.tensors[t];
+      if (tables_.contains(tensor.name) && !base::is_integer(tensor.dtype))
+        error(draft_.tensor_at[t], fmt::format("'{}' gives coordinates of another tensor: expected integers, got {}",
+                                               tensor.name, base::name_of(tensor.dtype)));
+    }
+    for (const GivenDtype& g : problem_.dtypes.tensors)
+      if (g.indices && !tables_.contains(g.tensor) && find_tensor(draft_.e, g.tensor))
+        error(g.at,
+              fmt::format("'{}' gives no coordinates of another tensor, so its values have no distribution", g.tensor));
+  }
+
   // Whether there is such a tensor, and whether the arithmetic holds its values.
   void check_dtype(const GivenDtype& g) {
     const auto known = find_tensor(draft_.e, g.tensor);
     if (!known) return error_of_tensor(g.at, g.tensor);
+    if (tables_.contains(g.tensor)) return;  // no arithmetic has its values
     const base::Dtype in = draft_.e.dtype;
     if (base::is_integer(in) && !base::is_integer(g.dtype))
       return error(g.at, fmt::format("'{0}' is of {1}, but the arithmetic is of {2}: expected a float before it, as in "
@@ -212,8 +277,10 @@ class Resolver {
 
   const Problem& problem_;
   base::Diagnostics& diags_;
+  const ParsedStage* parsed_ = nullptr;  // the first one
   Draft draft_;
   std::set<std::string_view> sized_, shaped_;
+  std::set<std::string, std::less<>> tables_;  // tensors
   int errors_ = 0;
 };
 

@@ -47,10 +47,22 @@ std::optional<std::vector<Read>> composed_reads(const Stage& producer, const Rea
   std::vector<Read> out = producer.reads;
   for (Read& r : out)
     for (Coordinate& c : r.at) {
+      if (c.gathered()) continue;  // its table is one of these reads
       const auto moved = composed(c, at.at, sizes_of(reader));
       if (!moved) return std::nullopt;
       c = *moved;
     }
+  return out;
+}
+
+// Its indices there. One with a remainder or a quotient has no notation among values.
+std::optional<std::vector<Coordinate>> composed_indices(const Stage& producer, const Read& at, const Stage& reader) {
+  std::vector<Coordinate> out = producer.indices;
+  for (Coordinate& c : out) {
+    const auto moved = composed(c, at.at, sizes_of(reader));
+    if (!moved || !moved->affine()) return std::nullopt;
+    c = *moved;
+  }
   return out;
 }
 
@@ -59,29 +71,40 @@ std::optional<Stage> with_body_inside(const Expression& e, const Stage& producer
                                       std::string& refusal) {
   const Tensor& t = output_of(e, producer);
   Stage out = reader;
-  std::vector<int> first(reader.reads.size(), -1);  // by read of the producer's output: where its own reads begin
+  // By read of the producer's output: where its own reads begin, and its indices.
+  std::vector<int> first(reader.reads.size(), -1), first_index(reader.reads.size(), 0);
   for (std::size_t i = 0; i < reader.reads.size(); ++i) {
     const Read& r = reader.reads[i];
     if (r.tensor != producer.output) continue;
     if (!lies_inside(r, t, reader))
       refusal = fmt::format("{} lies outside '{}' at an edge", to_text(e, reader, r), t.name);
-    const auto moved = composed_reads(producer, r, reader);
-    if (!moved) refusal = fmt::format("a coordinate of '{}' at {} has no notation", t.name, to_text(e, reader, r));
+    if (reader.is_table(i)) refusal = fmt::format("'{}' gives coordinates of another tensor", t.name);
+    if (r.gathered_dim() || (producer.gathers() && reader.reducer != Reducer::kNone))
+      refusal = fmt::format("{} is read by a table, which is a stage of its own", to_text(e, reader, r));
+    auto moved = composed_reads(producer, r, reader);
+    const auto indices = composed_indices(producer, r, reader);
+    if (!moved || !indices)
+      refusal = fmt::format("a coordinate of '{}' at {} has no notation", t.name, to_text(e, reader, r));
     if (!refusal.empty()) return std::nullopt;
     first[i] = static_cast<int>(out.reads.size());
+    for (Read& read : *moved)
+      for (Coordinate& c : read.at)
+        if (c.gathered()) c.table += first[i];
+    first_index[i] = static_cast<int>(out.indices.size());
     out.reads.insert(out.reads.end(), moved->begin(), moved->end());
+    out.indices.insert(out.indices.end(), indices->begin(), indices->end());
   }
   out.body.clear();
   std::vector<int> moved;  // by node of the reader
-  const auto operand = [&](int node) { return node < 0 ? node : moved[static_cast<std::size_t>(node)]; };
   for (Node n : reader.body) {
     const int begin = n.kind == NodeKind::kRead ? first[static_cast<std::size_t>(n.index)] : -1;
     if (begin >= 0) {
       const int root = static_cast<int>(producer.body.size()) - 1;
-      moved.push_back(append(out.body, producer.body, root, [&](int read) { return begin + read; }));
+      moved.push_back(append(
+          out.body, producer.body, root, [&](int read) { return begin + read; },
+          first_index[static_cast<std::size_t>(n.index)]));
     } else {
-      n.left = operand(n.left);
-      n.right = operand(n.right);
+      for_each_operand(n, [&](int& node) { node = moved[static_cast<std::size_t>(node)]; });
       moved.push_back(static_cast<int>(out.body.size()));
       out.body.push_back(n);
     }
@@ -101,9 +124,7 @@ Numbers numbers_of_body(const Expression& e, Stage stage) {
 
 bool is_special(const Node& n) {
   if (n.kind == NodeKind::kDivide) return true;
-  if (n.kind != NodeKind::kCall) return false;
-  return n.function != Function::kRelu && n.function != Function::kAbs && n.function != Function::kMax &&
-         n.function != Function::kMin;
+  return n.kind == NodeKind::kCall && is_approximated(n.function);
 }
 
 bool uses_every_axis(const Read& r, const Stage& reader) {

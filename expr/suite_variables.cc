@@ -21,8 +21,9 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
-SuiteVariables::SuiteVariables(const std::vector<GivenSize>& given, std::string_view document, base::Diagnostics& diags)
-    : document_(document), diags_(diags) {
+SuiteVariables::SuiteVariables(const std::vector<GivenSize>& given, std::string_view document, base::Diagnostics& diags,
+                               std::string_view what)
+    : document_(document), what_(what), diags_(diags) {
   for (const GivenSize& g : given) given_.emplace(g.axis, std::pair(g, false));
 }
 
@@ -107,9 +108,9 @@ std::vector<SuiteVariable> SuiteVariables::finish() {
   for (const auto& [name, given] : given_) {
     if (given.second) continue;
     if (all.empty())
-      diags_.error(given.first.at, fmt::format("the suite has no variables, so no '{}'", name));
+      diags_.error(given.first.at, fmt::format("the {} has no variables, so no '{}'", what_, name));
     else
-      diags_.error(given.first.at, fmt::format("the suite has no variable '{}', expected one of {}{}", name,
+      diags_.error(given.first.at, fmt::format("the {} has no variable '{}', expected one of {}{}", what_, name,
                                                fmt::join(all, ", "), base::did_you_mean(name, all)));
   }
   std::vector<SuiteVariable> out;

@@ -26,8 +26,10 @@ struct SuiteVariable {
 
 class SuiteVariables {
  public:
-  // `given` are values from outside, which take precedence over the file's; `document` is the file's text.
-  SuiteVariables(const std::vector<GivenSize>& given, std::string_view document, base::Diagnostics& diags);
+  // `given` are values from outside, which take precedence over the file's; `document` is the file's text, which
+  // messages call `what`.
+  SuiteVariables(const std::vector<GivenSize>& given, std::string_view document, base::Diagnostics& diags,
+                 std::string_view what = "suite");
 
   // Defines the entries of the file's map `variables`: a name with a number, with arithmetic as text, or with null
   // where it has no default.
@@ -53,7 +55,7 @@ class SuiteVariables {
   std::optional<std::int64_t> read(const std::string& name, Variable& v);
   std::vector<std::string_view> names() const;
 
-  std::string_view document_;
+  std::string_view document_, what_;
   base::Diagnostics& diags_;
   std::map<std::string, std::pair<GivenSize, bool>, std::less<>> given_;  // and whether the suite uses it
   std::map<std::string, Variable, std::less<>> variables_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -64,15 +65,16 @@ class SuiteReader {
     return {variables_.finish(), std::move(operators_)};
   }
 
-  // What is wrong with expressions, once the file has mistakes: sizes that are not known are no mistakes of theirs.
-  void check_expressions(const Suite& suite) {
+  // What is wrong with expressions and inputs, once the file has mistakes: what is not known is no mistake of theirs.
+  void check_operators(const Suite& suite) {
     for (std::size_t i = 0; i < suite.operators.size(); ++i) {
       const Problem& problem = suite.operators[i].problem;
-      if (complete_[i])
+      if (known_[i] == Known::kAll)
         build(problem, diags_);
-      else
+      else if (known_[i] == Known::kText)
         parse(problem.text, problem.at, diags_);
     }
+    check_inputs(suite.operators, diags_);
   }
 
  private:
@@ -105,11 +107,13 @@ class SuiteReader {
     const std::int64_t count = read_count(fields.take("count"));
     std::vector<GivenInput> inputs = read_inputs(fields.take("inputs"));
     fields.finish();
-    if (!form || !dtypes) return;
-    complete_.push_back(complete);
-    SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, form->kind, {}, count, std::move(inputs)});
+    known_.push_back(!form ? Known::kId : complete && dtypes ? Known::kAll : Known::kText);
+    SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, {}, {}, count, std::move(inputs)});
+    if (!form) return;  // after errors
+    out.kind = form->kind;
     out.problem.text = form->text;
     out.problem.at = form->at;
+    if (!dtypes) return;
     out.problem.dtypes = *dtypes;
     out.problem.sizes = std::move(sizes);
     out.problem.shapes = std::move(shapes);
@@ -223,8 +227,9 @@ class SuiteReader {
   std::map<std::string, Form> forms_;
   std::set<std::string> ids_;
   std::vector<SuiteOperator> operators_;
-  bool all_known_ = true;       // sizes and shapes of the operator that is being read
-  std::vector<bool> complete_;  // the same of all operators
+  bool all_known_ = true;  // sizes and shapes of the operator that is being read
+  enum class Known : std::uint8_t { kAll, kText, kId };
+  std::vector<Known> known_;  // of each operator
 };
 
 std::optional<Suite> read_document(std::string_view text, base::SourceId source, std::optional<base::Dtype> dtype,
@@ -235,7 +240,7 @@ std::optional<Suite> read_document(std::string_view text, base::SourceId source,
   SuiteReader reader(text, dtype, variables, diags);
   Suite suite = reader.read(*document);
   if (diags.errors().size() == errors) return suite;
-  reader.check_expressions(suite);
+  reader.check_operators(suite);
   return std::nullopt;
 }
 
@@ -245,6 +250,17 @@ std::vector<std::string_view> suite_names() { return {kSuites.begin(), kSuites.e
 
 bool is_suite_file(std::string_view suite) {
   return suite.find('/') != std::string_view::npos || suite.ends_with(".yaml") || suite.ends_with(".yml");
+}
+
+void check_inputs(const std::vector<SuiteOperator>& operators, base::Diagnostics& diags) {
+  TensorsOfSequence tensors;
+  for (const SuiteOperator& op : operators) {
+    base::Diagnostics of_expressions;
+    if (const auto e = build(op.problem, of_expressions))
+      tensors.add(op.id, *e, op.inputs, diags);
+    else
+      tensors.add_unbuilt(op.id, parse(op.problem.text, op.problem.at, of_expressions), op.inputs, diags);
+  }
 }
 
 std::string suite_schema_path() { return base::home_path("expr/suite.schema.json"); }

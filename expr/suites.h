@@ -54,6 +54,9 @@ std::optional<Suite> read_suite_text(std::string_view text, const std::string& n
 std::optional<std::vector<SuiteOperator>> load_suite(std::string_view suite, std::optional<base::Dtype> dtype,
                                                      base::Diagnostics& diags);
 
+// Every mistake of `inputs`, whatever else of the suite is wrong: mistakes of expressions are not told.
+void check_inputs(const std::vector<SuiteOperator>& operators, base::Diagnostics& diags);
+
 // Path of the JSON Schema of suite files.
 std::string suite_schema_path();
 

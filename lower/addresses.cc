@@ -111,6 +111,25 @@ Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std
   return in_dims(o, at);
 }
 
+Located Addresses::gathered_in_memory(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                                      Affine& table) {
+  const tile::GatheredDim& g = *o.gathered;
+  Located index = in_memory(space_.inputs[g.table], stage().reads[static_cast<std::size_t>(g.read)], axes);
+  Located out{{}, std::move(index.inside)};
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const TileDim& dim = o.dims[d];
+    const bool of_table = dim.first_dim >= g.dim && dim.first_dim < g.dim + g.table_dims;
+    const std::size_t own = dim.first_dim < g.dim ? dim.first_dim : dim.first_dim - g.table_dims + 1;
+    if (of_table || own == read.at.size()) continue;  // or behind the tensor's last dimension
+    const expr::Coordinate& c = read.at[own];
+    const Affine at = dim.whole ? coordinate(c, axes) : sum_of_terms(dim, axes) + constant(c.offset);
+    guard(at, dim.extent, out.inside);
+    if (dim.extent > 1) out.offset = out.offset + at * o.steps[d].front().stride;
+  }
+  table = std::move(index.offset);
+  return out;
+}
+
 Located Addresses::tile_element(const Operand& o, const expr::Read& read, const std::vector<Affine>& at,
                                 const std::vector<Affine>& begin) {
   if (o.im2col) {  // a dimension of the tile is a tile axis

@@ -98,6 +98,7 @@ void KernelCheck::positions() {
     std::visit(
         Visitor{
             [&](const Loop& l) { known = known && in(l.index, k_.indices); },
+            [&](const Copy& c) { known = known && (!c.gather || in(c.gather->table.buffer, k_.buffers)); },
             [&](const OneOf<Mma, Wgmma> auto& m) { known = known && in(m.instruction, k_.matrix_instructions); },
             [&](const OneOf<WgmmaFence, WgmmaCommitWait> auto& f) { known = known && in(f.sums, k_.buffers); },
             [&](const OneOf<MbarrierArrive, MbarrierWait> auto& a) { known = known && in(a.mbarrier, k_.mbarriers); },

@@ -204,17 +204,18 @@ void KernelCheck::accesses() {
   const std::vector<Guard> none;
   for_all([&](const Statement& s, const Inside& at) {
     const auto stays = [&](const Access& a, std::int64_t elements, std::string_view key, bool aligned = false,
-                           const std::vector<Guard>& when = {}, const std::vector<Guard>& inside = {}) {
+                           const std::vector<Guard>& when = {}, const std::vector<Guard>& inside = {},
+                           std::int64_t behind = 0) {
       std::vector<Known> guards;
       for (const Guard* g : at.when) guards.push_back({g->value, g->bound});
       for (const auto* more : {&when, &inside})
         for (const Guard& g : *more) guards.push_back({g.value, g.bound});
       const Buffer& b = buffer(a);
       const std::int64_t of_width = aligned && b.space != Space::kRegister ? elements : 1;
-      const bool in = of(at.role).within(a.offset, guards, 0, b.elements - elements);
+      const std::int64_t last = b.elements - elements - behind;  // `behind`: what an index adds at most
+      const bool in = of(at.role).within(a.offset, guards, 0, last);
       if (in && multiples(a.offset, of_width)) return;
-      const std::string example =
-          of(at.role).counterexample(a.offset, guards, 0, b.elements - elements, of_width, derivations);
+      const std::string example = of(at.role).counterexample(a.offset, guards, 0, last, of_width, derivations);
       if (example.empty()) return;
       const std::string wide = elements > 1 ? fmt::format(" of {} elements", elements) : "";
       wrong(at.path + std::string(key), "an access{} to {}, which has {} elements, {}{}", wide, b.name, b.elements,
@@ -222,7 +223,11 @@ void KernelCheck::accesses() {
     };
     std::visit(Visitor{[&](const Copy& c) {
                          stays(c.to, c.elements, ".to", true, c.when);
-                         stays(c.from, c.elements, ".from", true, c.when, c.inside);
+                         const std::int64_t behind = c.gather ? (c.gather->extent - 1) * c.gather->stride : 0;
+                         stays(c.from, c.elements, ".from", true, c.when, c.inside, behind);
+                         if (!c.gather) return;
+                         stays(c.gather->index, 1, ".gather.index", false, c.when, c.inside);
+                         stays(c.gather->table, 1, ".gather.table", false, c.when, c.inside);
                        },
                        [&](const LoadMatrix& l) {
                          stays(l.rows.from, l.rows.elements, ".rows.from", true, l.rows.when);

@@ -55,6 +55,7 @@ void KernelCheck::copy(const Copy& c, const std::string& path) {
   if (to.dtype != from.dtype) wrong(path, "copies {} to {}", base::name_of(from.dtype), base::name_of(to.dtype));
   if (to.swizzled_row != 0 || from.swizzled_row != 0)
     wrong(path, "copies from or to swizzled rows, which TMA alone can");
+  if (c.gather) gather(c, path + ".gather");
   const std::int64_t bytes = c.elements * base::size_of(to.dtype).n, widest = arch::widest_access_of(chip_).n;
   if (!power_of_two(c.elements) || (c.elements > 1 && bytes > widest))
     wrong(path, "an access of {} elements, {} B: expected a power of two of elements, at most {} B", c.elements, bytes,
@@ -73,6 +74,20 @@ void KernelCheck::copy(const Copy& c, const std::string& path) {
     wrong(path, "{} copies at least {} B asynchronously, not {}", chip_.name, chip_.core.async_copy->n, bytes);
 }
 
+void KernelCheck::gather(const Copy& c, const std::string& path) {
+  const Gather& g = *c.gather;
+  if (buffer(c.from).space != Space::kGlobal || buffer(c.to).space != Space::kRegister)
+    wrong(path, "a copy that gathers goes from memory to registers");
+  in_space(g.index, Space::kRegister, path + ".index");
+  in_space(g.table, Space::kGlobal, path + ".table");
+  const base::Dtype dtype = buffer(g.table).dtype;
+  if (!base::is_integer(dtype) || buffer(g.index).dtype != dtype)
+    wrong(path, "expected an index and a table of one dtype of integers, got {} and {}",
+          base::name_of(buffer(g.index).dtype), base::name_of(dtype));
+  if (g.stride % c.elements != 0)
+    wrong(path, "a stride of {} is no multiple of the access's {} elements", g.stride, c.elements);
+}
+
 void KernelCheck::compute(const Compute& c, const std::string& path) {
   in_space(c.target, Space::kRegister, path + ".target");
   for (std::size_t o = 0; o < c.operands.size(); ++o)
@@ -85,9 +100,10 @@ void KernelCheck::compute(const Compute& c, const std::string& path) {
     const std::string where = fmt::format("{}.body[{}]", path, n);
     const std::size_t known = x.kind == expr::NodeKind::kRead     ? c.operands.size()
                               : x.kind == expr::NodeKind::kScalar ? m_.scalars.size()
+                              : x.kind == expr::NodeKind::kIndex  ? c.indices.size()
                                                                   : 1;
     if (x.index < 0 || static_cast<std::size_t>(x.index) >= known) wrong(where, "no operand of number {}", x.index);
-    for (const int operand : {x.left, x.right}) {
+    for (const int operand : {x.left, x.right, x.third}) {
       if (operand < 0) continue;
       if (static_cast<std::size_t>(operand) >= n)
         return wrong(where, "an operand, {}, that does not come before", operand);

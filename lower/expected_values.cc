@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/expected_values.h"
 
+#include <algorithm>
 #include <set>
+
+#include "expr/tables.h"
 
 namespace tilescope::lower {
 namespace {
@@ -14,9 +17,38 @@ expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
   return out;
 }
 
+// By table of the program, of those that no stage computes: what its stages index by it.
+struct Table {
+  expr::Tensor tensor;
+  std::int64_t bound = 0;
+};
+
+void add_tables(const tile::RProgram& p, NamedValues& values) {
+  std::map<std::string, Table> tables;
+  std::set<std::string> computed;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
+    for (const int t : expr::tables_of(e)) {
+      const expr::Tensor& tensor = e.tensors[static_cast<std::size_t>(t)];
+      const std::int64_t bound = expr::index_bound(e, t);
+      const auto [known, fresh] = tables.try_emplace(tensor.name, Table{tensor, bound});
+      if (!fresh) known->second.bound = std::min(known->second.bound, bound);
+    }
+    computed.insert(e.tensors[static_cast<std::size_t>(e.stages.front().output)].name);
+  }
+  for (const auto& [name, table] : tables) {
+    if (values.contains(name) || computed.contains(name)) continue;
+    const expr::Tensor& t = table.tensor;
+    const auto greatest = static_cast<std::int64_t>(expr::round_to(t.dtype, 0x1p40));
+    const auto indices = expr::drawn_indices(name, t.elements(), std::min(table.bound, greatest + 1), t.indices);
+    values[name] = {indices.begin(), indices.end()};
+  }
+}
+
 }  // namespace
 
 void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
+  add_tables(p, values);
   std::set<std::string> computed;
   for (std::size_t s = 0; s < p.stages(); ++s) {
     const expr::Expression& e = p.space(s).expression;
@@ -25,16 +57,6 @@ void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& valu
         values[t.name] = drawn(t, random);
     computed.insert(e.tensors[static_cast<std::size_t>(e.stages.front().output)].name);
   }
-}
-
-double points_of(const expr::Expression& e) {
-  double all = 0;
-  for (const expr::Stage& s : e.stages) {
-    double points = 1;
-    for (const expr::Axis& a : s.axes) points *= static_cast<double>(a.size);
-    all += points;
-  }
-  return all;
 }
 
 void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {

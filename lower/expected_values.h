@@ -20,11 +20,8 @@ using NamedValues = std::map<std::string, expr::Values>;
 inline constexpr double kScalar = 0.5;
 
 // Draws the inputs that `values` lacks: quarters from -1 to 1; for integer dtypes whole numbers from -4 to 4, or from 0
-// to 8 for u8. Their sums and products are exact in f32, whatever their order.
+// to 8 for u8. Their sums and products are exact in f32, whatever their order. Tables hold indices (expr/tables.h).
 void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& values);
-
-// Number of iterations of the plain loops, to which the time for reference values is proportional.
-double points_of(const expr::Expression& e);
 
 // Draws the inputs that `values` lacks, runs the stages one after the other by expr/reference.h, and adds their
 // results. The time is that of the work of all stages.

@@ -109,7 +109,7 @@ void KernelRun::run(const Copy& c) {
     if (!now_->lanes.holds(c.when, t)) continue;
     const bool inside = now_->lanes.holds(c.inside, t);
     const std::int64_t to = begin_of(c.to, c.elements, t);
-    const std::int64_t from = inside ? begin_of(c.from, c.elements, t) : 0;
+    const std::int64_t from = !inside ? 0 : begin_of(c.from, c.elements, t, c.gather ? gathered(*c.gather, t) : 0);
     std::vector<double> values(static_cast<std::size_t>(c.elements), 0.0);
     for (std::int64_t e = 0; inside && e < c.elements; ++e)
       values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(c.from.buffer), from + e, t);
@@ -167,6 +167,8 @@ double KernelRun::value_of(const Compute& c, const expr::Node& n, expr::Numbers 
     return read(static_cast<std::size_t>(a.buffer), begin_of(a, 1, t), t);
   }
   if (n.kind == expr::NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
+  if (n.kind == expr::NodeKind::kIndex)
+    return static_cast<double>(now_->lanes.value(c.indices[static_cast<std::size_t>(n.index)], t));
   return expr::apply(c.body, n, numbers, nodes);
 }
 
@@ -210,8 +212,19 @@ void KernelRun::launch(std::size_t buffer, std::int64_t offset, std::int64_t thr
   landings_.push_back({group_, {buffer, offset, thread, std::move(values)}});
 }
 
-std::int64_t KernelRun::begin_of(const Access& a, std::int64_t elements, std::int64_t t) {
-  const std::int64_t at = now_->lanes.value(a.offset, t);
+std::int64_t KernelRun::gathered(const Gather& g, std::int64_t t) {
+  const double index = read(static_cast<std::size_t>(g.index.buffer), begin_of(g.index, 1, t), t);
+  const Buffer& table = k_.buffers[static_cast<std::size_t>(g.table.buffer)];
+  const std::int64_t at = begin_of(g.table, 1, t);
+  if (read(static_cast<std::size_t>(g.table.buffer), at, t) != index)
+    fail(fmt::format("an index of {}, and {}[{}] is another", index, table.name, at), t);
+  if (index < 0 || index >= static_cast<double>(g.extent))
+    fail(fmt::format("the index {}[{}] is {}, expected 0 to {}", table.name, at, index, g.extent - 1), t);
+  return static_cast<std::int64_t>(index) * g.stride;
+}
+
+std::int64_t KernelRun::begin_of(const Access& a, std::int64_t elements, std::int64_t t, std::int64_t more) {
+  const std::int64_t at = now_->lanes.value(a.offset, t) + more;
   const Buffer& b = k_.buffers[static_cast<std::size_t>(a.buffer)];
   if (at < 0 || at + elements > b.elements)
     fail(fmt::format("{}[{}]..[{}] is outside its {} elements", b.name, at, at + elements - 1, b.elements), t);

@@ -33,8 +33,9 @@ Module joined(std::span<const Module> modules) {
     for (const Global& g : m.globals) {
       const auto [known, is_new] = number_of.try_emplace(g.name, static_cast<int>(out.globals.size()));
       if (is_new) out.globals.push_back(g);
-      base::check(bytes_of(out.globals[static_cast<std::size_t>(known->second)]) == bytes_of(g),
-                  "modules agree on the size of an array");
+      Global& own = out.globals[static_cast<std::size_t>(known->second)];
+      if (own.indices == expr::IndexDistribution{}) own.indices = g.indices;  // one of them may take it as a table
+      base::check(bytes_of(own) == bytes_of(g), "modules agree on the size of an array");
       numbers.push_back(known->second);
     }
     for (Kernel k : m.kernels) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.h"
+#include "expr/reference.h"
 
 namespace tilescope::lower {
 namespace {
@@ -15,10 +16,10 @@ constexpr std::int64_t kAllocation = 256;  // bytes; what cudaMalloc aligns to (
 bool Compute::operator==(const Compute& o) const {
   const auto same = [](const expr::Node& a, const expr::Node& b) {
     return a.kind == b.kind && a.number == b.number && a.index == b.index && a.function == b.function &&
-           a.left == b.left && a.right == b.right;
+           a.left == b.left && a.right == b.right && a.third == b.third;
   };
   return target == o.target && reducer == o.reducer && operands == o.operands && when == o.when &&
-         std::equal(body.begin(), body.end(), o.body.begin(), o.body.end(), same);
+         indices == o.indices && std::equal(body.begin(), body.end(), o.body.begin(), o.body.end(), same);
 }
 
 expr::Span range_of(const Kernel& k, const Affine& a) {
@@ -35,6 +36,39 @@ std::int64_t TmaBox::elements() const {
   std::int64_t n = 1;
   for (const BoxDim& d : dims) n *= d.box;
   return n;
+}
+
+bool gathers(const Module& m) {
+  bool any = false;
+  for (const Kernel& k : m.kernels)
+    for_each_statement(k.body, [&](const Statement& s) {
+      const auto* copy = std::get_if<Copy>(&s.what);
+      any = any || (copy != nullptr && copy->gather);
+    });
+  return any;
+}
+
+std::vector<std::shared_ptr<const std::vector<std::int32_t>>> index_tables(const Module& m) {
+  std::vector<std::int64_t> bounds(m.globals.size(), 0);
+  for (const Kernel& k : m.kernels)
+    for_each_statement(k.body, [&](const Statement& s) {
+      const auto* copy = std::get_if<Copy>(&s.what);
+      if (copy == nullptr || !copy->gather) return;
+      const int global = k.buffers[static_cast<std::size_t>(copy->gather->table.buffer)].global;
+      std::int64_t& bound = bounds[static_cast<std::size_t>(global)];
+      bound = bound == 0 ? copy->gather->extent : std::min(bound, copy->gather->extent);
+    });
+  std::vector<std::shared_ptr<const std::vector<std::int32_t>>> out(m.globals.size());
+  for (std::size_t g = 0; g < out.size(); ++g) {
+    const Global& global = m.globals[g];
+    if (bounds[g] == 0) continue;
+    out[g] = global.entries;
+    if (out[g] != nullptr) continue;
+    const auto greatest = static_cast<std::int64_t>(expr::round_to(global.dtype, 0x1p40));
+    out[g] = std::make_shared<const std::vector<std::int32_t>>(
+        expr::drawn_indices(global.name, global.elements, std::min(bounds[g], greatest + 1), global.indices));
+  }
+  return out;
 }
 
 std::vector<std::int64_t> base_addresses(const Module& m) {

@@ -20,6 +20,7 @@
 // - Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,14 +35,15 @@
 namespace tilescope::lower {
 
 // target = reducer(target, body), or target = body where the reducer is kNone. It computes in the numbers that
-// expr::numbers_of gives and rounds to the target's dtype. Reads of the body are positions in `operands`. All accesses
-// are to registers. A mean is a sum here, divided by a later statement.
+// expr::numbers_of gives and rounds to the target's dtype. Reads of the body are positions in `operands`, its indices
+// positions in `indices`. All accesses are to registers. A mean is a sum here, divided by a later statement.
 struct Compute {
   Access target;
   expr::Reducer reducer = expr::Reducer::kNone;
   std::vector<expr::Node> body;
   std::vector<Access> operands;
   std::vector<Guard> when = {};
+  std::vector<Affine> indices = {};
 
   bool operator==(const Compute& o) const;
 };
@@ -144,6 +146,9 @@ struct Global {
   base::Dtype dtype{};
   std::int64_t elements = 0;
   Role role{};
+  expr::IndexDistribution indices = {};  // of an array whose elements are indices of copies that gather
+  // The elements of such an array, where they are known; else readers that need them draw them.
+  std::shared_ptr<const std::vector<std::int32_t>> entries = {};
 
   bool operator==(const Global&) const = default;
 };
@@ -165,6 +170,13 @@ const MatrixInstruction& instruction_of(const Kernel& k, const Multiply& m) {
 
 // Least and greatest value that the affine can take, each index treated as independent.
 expr::Span range_of(const Kernel& k, const Affine& a);
+
+// Whether a copy gathers.
+bool gathers(const Module& m);
+
+// By global, the elements of those whose elements are indices of copies that gather: the known ones, or indices drawn
+// by the array's name (expr/index_draw.h) below the least extent that they index. Null of other globals.
+std::vector<std::shared_ptr<const std::vector<std::int32_t>>> index_tables(const Module& m);
 
 // The byte address of every global: one after the other, each at a multiple of 256, as device allocators place them.
 std::vector<std::int64_t> base_addresses(const Module& m);

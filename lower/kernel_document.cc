@@ -144,6 +144,17 @@ class Reader {
       add_name((*all)[i], path, out);
     }
   }
+  template <class T>
+  void read(const Value& v, const std::string& path, std::optional<T>& out) {
+    read(v, path, out.emplace());
+  }
+  void read(const Value& v, const std::string& path, expr::IndexDistribution& out) {
+    const auto text = base::as_text(&v, path, s_.diags);
+    const auto known = text ? expr::index_distribution_of(*text) : std::nullopt;
+    if (known) out = *known;
+    if (text && !known)
+      s_.diags.error(v.at, fmt::format("{}: expected {}, got '{}'", path, expr::kIndexDistributions, *text));
+  }
   // What others may call the last of them by.
   template <class T>
   void add_name(const Value& v, const std::string& path, const std::vector<T>& all) {
@@ -197,10 +208,12 @@ class Reader {
   }
   void read(const Value& v, const std::string& path, expr::Node& out) {
     const auto wrong = [&] {
-      s_.diags.error(v.at,
-                     fmt::format(R"({}: expected a number, {{"read": operand}}, {{"scalar": name}} or an operation )"
-                                 R"(such as {{"add": [0, 1]}} of earlier entries, got {})",
-                                 path, v.describe()));
+      s_.diags.error(
+          v.at,
+          fmt::format(
+              R"({}: expected a number, {{"read": operand}}, {{"index": number}}, {{"scalar": name}} or an operation )"
+              R"(such as {{"add": [0, 1]}} of earlier entries, got {})",
+              path, v.describe()));
     };
     if (const auto* name = v.get_if<std::string>()) {
       if (*name != kInfinite && *name != kNegativeInfinite && *name != kNoNumber) return wrong();
@@ -218,9 +231,9 @@ class Reader {
     const Value& of = map.front().value;
     const std::string where = path + '.' + key;
     constexpr base::IntegerRange kPositions{0, 1 << 20};
-    if (key == "read" || key == "scalar") {
-      out.kind = key == "read" ? NodeKind::kRead : NodeKind::kScalar;
-      if (out.kind == NodeKind::kRead)
+    if (key == "read" || key == "index" || key == "scalar") {
+      out.kind = key == "read" ? NodeKind::kRead : key == "index" ? NodeKind::kIndex : NodeKind::kScalar;
+      if (out.kind != NodeKind::kScalar)
         out.index = static_cast<int>(base::as_integer(&of, where, kPositions, s_.diags).value_or(0));
       else
         out.index = static_cast<int>(
@@ -241,7 +254,8 @@ class Reader {
       return static_cast<int>(base::as_integer(&(*operands)[n], where, kPositions, s_.diags).value_or(0));
     };
     out.left = position(0);
-    if (known->operands == 2) out.right = position(1);
+    if (known->operands > 1) out.right = position(1);
+    if (known->operands > 2) out.third = position(2);
   }
   void read(const Value& v, const std::string& path, Statement& out) {
     Reader r(s_, v, path);

@@ -82,7 +82,12 @@ class Writer {
     for (const T& v : all) out.push_back(value_of(v));
     return out;
   }
+  template <class T>
+  Value value_of(const std::optional<T>& v) const {
+    return value_of(*v);  // one without a value is left out
+  }
   static Value value_of(const MatrixInstruction& i) { return i.name; }
+  static Value value_of(const expr::IndexDistribution& d) { return expr::to_text(d); }
   static Value value_of(const arch::FragmentMap& map) { return arch::text_of(map); }
   Value value_of(const Affine& a) const { return print(*k_, a); }
   Value value_of(const Access& a) const {
@@ -93,10 +98,14 @@ class Writer {
     const auto entry = [](std::string_view key, Value v) { return Map{{std::string(key), std::move(v)}}; };
     if (n.kind == NodeKind::kNumber) return value_of(n.number);
     if (n.kind == NodeKind::kRead) return entry("read", n.index);
+    if (n.kind == NodeKind::kIndex) return entry("index", n.index);
     if (n.kind == NodeKind::kScalar) return entry("scalar", m_.scalars[static_cast<std::size_t>(n.index)]);
     for (const NodeName& known : all_node_names())
-      if (known.kind == n.kind && (n.kind != NodeKind::kCall || known.function == n.function))
-        return entry(known.name, known.operands == 1 ? List{n.left} : List{n.left, n.right});
+      if (known.kind == n.kind && (n.kind != NodeKind::kCall || known.function == n.function)) {
+        List operands;
+        expr::for_each_operand(n, [&](int operand) { operands.emplace_back(operand); });
+        return entry(known.name, std::move(operands));
+      }
     return {};
   }
   static Value value_of(double number) {

@@ -12,9 +12,7 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 
 double of_body(const Compute& c) {
   double out = c.reducer == expr::Reducer::kNone ? 0 : 1;
-  for (const expr::Node& n : c.body)
-    if (n.kind != expr::NodeKind::kNumber && n.kind != expr::NodeKind::kScalar && n.kind != expr::NodeKind::kRead)
-      ++out;
+  for (const expr::Node& n : c.body) out += n.computes() ? 1 : 0;
   return out;
 }
 

@@ -125,11 +125,17 @@ class Printer {
   void statement(const ProxyFence&, const std::string& note, int depth) { line(depth, "fence.proxy.async" + note); }
   void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
-    std::string text =
-        fmt::format("{} {} {}{}{}", access(c.to), c.asynchronous ? "<~" : "<-", access(c.from), wide, how);
+    std::string text = fmt::format("{} {} {}{}{}", access(c.to), c.asynchronous ? "<~" : "<-", source(c), wide, how);
     if (!c.inside.empty()) text += " or 0 unless " + guards(c.inside);
     if (!c.when.empty()) text += " if " + guards(c.when);
     line(depth, text + note);
+  }
+  // `E[j + T_part[i]*64]`
+  std::string source(const Copy& c) const {
+    std::string text = access(c.from);
+    if (!c.gather) return text;
+    const std::string times = c.gather->stride == 1 ? "" : fmt::format("*{}", c.gather->stride);
+    return text.insert(text.size() - 1, fmt::format(" + {}{}", access(c.gather->index), times));
   }
   void statement(const Compute& c, const std::string& note, int depth) {
     const std::string value = node(c, c.body.size() - 1);
@@ -148,6 +154,8 @@ class Printer {
         return fmt::format("{0} = max({0}, {1})", to, value);
       case expr::Reducer::kMin:
         return fmt::format("{0} = min({0}, {1})", to, value);
+      case expr::Reducer::kProduct:
+        return fmt::format("{} *= {}", to, value);
       default:
         return fmt::format("{} += {}", to, value);
     }
@@ -214,9 +222,13 @@ class Printer {
         return access(c.operands[static_cast<std::size_t>(x.index)]);
       case expr::NodeKind::kNegate:
         return "-" + operand(x.left);
-      case expr::NodeKind::kCall:
-        return fmt::format("{}({}{})", expr::spelling(x.function), operand(x.left),
-                           x.right < 0 ? "" : ", " + operand(x.right));
+      case expr::NodeKind::kIndex:
+        return fmt::format("({})", print(*k_, c.indices[static_cast<std::size_t>(x.index)]));
+      case expr::NodeKind::kCall: {
+        std::string operands;
+        expr::for_each_operand(x, [&](int i) { operands += (operands.empty() ? "" : ", ") + operand(i); });
+        return fmt::format("{}({})", expr::spelling(x.function), operands);
+      }
       default: {
         const std::string text = fmt::format("{}{}{}", operand(x.left), symbol(x.kind), operand(x.right));
         return n + 1 == c.body.size() ? text : '(' + text + ')';

@@ -30,6 +30,7 @@ enum class AccessKind : std::uint8_t { kRead, kWrite, kAccumulate };
 template <class S, class Visit>
 void for_each_access(S& s, const Visit& visit) {
   const auto copy = [&](auto& c) {
+    if (c.gather) visit(c.gather->index, AccessKind::kRead);
     visit(c.from, AccessKind::kRead);
     visit(c.to, AccessKind::kWrite);
   };
@@ -71,11 +72,18 @@ void for_each_guard(S& s, const Visit& visit) {
              s.what);
 }
 
-// Calls visit(affine) for the offsets of accesses, phases of mbarriers and beginnings of boxes of the statement itself.
+// Calls visit(affine) for the offsets of accesses and of elements of tables, indices that are values, phases of
+// mbarriers and beginnings of boxes of the statement itself.
 template <class S, class Visit>
 void for_each_place(S& s, const Visit& visit) {
   for_each_access(s, [&](auto& access, AccessKind) { visit(access.offset); });
-  std::visit(Visitor{[&](OneOf<MbarrierArrive, MbarrierWait> auto& a) { visit(a.phase); },
+  std::visit(Visitor{[&](OneOf<Copy> auto& c) {
+                       if (c.gather) visit(c.gather->table.offset);
+                     },
+                     [&](OneOf<MbarrierArrive, MbarrierWait> auto& a) { visit(a.phase); },
+                     [&](OneOf<Compute> auto& c) {
+                       for (auto& index : c.indices) visit(index);
+                     },
                      [&](OneOf<TmaLoad> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                        visit(b.phase);
@@ -83,8 +91,8 @@ void for_each_place(S& s, const Visit& visit) {
                      [&](OneOf<TmaStore> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                      },
-                     [](OneOf<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait,
-                              ProxyFence, Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
+                     [](OneOf<Loop, If, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
+                              Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
              s.what);
 }
 

@@ -63,9 +63,10 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes
 std::vector<lower::KernelCounters> count(const lower::Module& module, const arch::ArchSpec& chip) {
   const Machine machine = machine_of(chip);
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
+  const IndexTables tables = lower::index_tables(module);
   std::vector<lower::KernelCounters> out;
   for (const lower::Kernel& k : module.kernels) {
-    WarpCode code(k, bases, chip, machine);
+    WarpCode code(k, bases, tables, chip, machine);
     lower::KernelCounters& counters = out.emplace_back(code.counted());
     for (std::int64_t block = 0; block < k.blocks; ++block) {
       const Uniforms u = code.start(block);

@@ -144,6 +144,7 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   r.waves = static_cast<double>(k.blocks) /
             static_cast<double>(o.blocks_per_core * (m.part ? m.part->cores_of_chip : m.cores));
   r.registers_per_thread = o.registers_per_thread;
+  r.registers_lacking = o.lacking_per_thread;
   const Sampler& s = gpu.sampler();
   const std::int64_t blocks = m.part ? BlockGroups(k.blocks, *m.part).count() : k.blocks;
   r.simulated_blocks = blocks - s.skipped_blocks();
@@ -202,12 +203,18 @@ struct SimulationParts {
   Machine whole;
   std::optional<Machine> part;
   std::vector<Occupancy> occupancies;
+  IndexTables tables;
   std::optional<Gpu> gpu;
   std::optional<EventLoop> loop;
 
   SimulationParts(const lower::Module& m, const arch::ArchSpec& a, const SimOptions& o, Machine on,
                   std::optional<Machine> part_of_it, EventLoop::Place place)
-      : module(m), chip(a), options(o), whole(std::move(on)), part(std::move(part_of_it)) {
+      : module(m),
+        chip(a),
+        options(o),
+        whole(std::move(on)),
+        part(std::move(part_of_it)),
+        tables(lower::index_tables(m)) {
     for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, whole));
     gpu.emplace(machine(), most_blocks(module), options.tolerance, options.timeline);
     loop.emplace(*gpu, place, chip.clock);
@@ -231,7 +238,7 @@ KernelReport SimulationParts::run(std::size_t i) {
   const lower::Kernel& k = module.kernels[i];
   std::optional<Spilled> spilled;
   if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], whole);
-  WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine());
+  WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, tables, chip, machine());
   Statistics statistics;
   const Cycle begin = loop->now();
   if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, whole.launch, begin);

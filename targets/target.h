@@ -33,6 +33,7 @@ struct Estimate;
 }
 namespace tilescope::construct {
 struct AlignedPrograms;
+class KnownRuns;
 struct Ranked;
 struct Restrictions;
 }  // namespace tilescope::construct
@@ -105,10 +106,11 @@ struct Target {
   Capability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)>
       aligned;
   // The fastest multi-stage program in which stages share kernels. `unfused` is the best program with a kernel for
-  // every stage; `stage_times` are the times of these kernels. Returns nullopt where no fused program is faster.
+  // every stage; `stage_times` are the times of these kernels. `known` may be null (construct/fuse.h). Returns nullopt
+  // where no fused program is faster.
   Capability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& unfused,
                                            const std::vector<base::Microseconds>& stage_times, const arch::ArchSpec& a,
-                                           const construct::Restrictions& given)>
+                                           const construct::Restrictions& given, construct::KnownRuns* known)>
       fuse;
   // Why no program may use the matrix instruction, in a sentence; empty where programs may.
   Capability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;

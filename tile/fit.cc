@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tile/fit.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -23,9 +24,12 @@ Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) {
   return {p.threads_with_producers(a.core.warp), a.core.max_block_threads};
 }
 
-// Of programs that say how many they take; else it is the compiler's business.
+// Of programs that say how many they take; else it is the compiler's business, and the hardware gives no less than a
+// granule.
 Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
-  return {p.registers, arch::max_registers(a, p.threads_with_producers(a.core.warp))};
+  const arch::RegisterLevel* level = arch::registers_of(a);
+  const std::int64_t least = level == nullptr ? 0 : level->granule.value_or(1);
+  return {std::max(p.registers, least), arch::max_registers(a, p.threads_with_producers(a.core.warp))};
 }
 
 // Sums are there until the reduction is done, whatever else a compiler puts off or computes again. Of a program that
@@ -56,11 +60,8 @@ Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
 
 }  // namespace
 
-bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, const NodePlaces& at) {
+bool check_registers(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, const NodePlaces& at) {
   const std::size_t before = diags.count();
-  if (const Limit l = threads_limit(p, a); l.exceeded())
-    diags.error(at.mapping,
-                fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
   if (const Limit l = registers_limit(p, a); l.exceeded()) {
     const arch::RegisterLevel* level = arch::registers_of(a);
     diags.error(at.registers,
@@ -70,12 +71,22 @@ bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics
   if (const Limit l = sums_limit(p); l.exceeded())
     diags.error(at.registers,
                 fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
+  return diags.count() == before;
+}
+
+bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, const NodePlaces& at) {
+  const std::size_t before = diags.count();
+  if (const Limit l = threads_limit(p, a); l.exceeded())
+    diags.error(at.mapping,
+                fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
+  check_registers(p, a, diags, at);
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
     diags.error(at.tile,
                 fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
+  if (std::string why = gathering_refusal(p); !why.empty()) diags.error(at.copy, std::move(why));
   if (const Limit l = memory_limit(p, a); l.exceeded())
     diags.error(at.sizes, fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need,
                                       a.name, l.have, arch::dram_of(a)->name));
@@ -84,7 +95,20 @@ bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
   return !threads_limit(p, a).exceeded() && holds_registers(p, a) && !scratchpad_limit(p, a).exceeded() &&
-         !memory_limit(p, a).exceeded();
+         !memory_limit(p, a).exceeded() && gathering_refusal(p).empty();
+}
+
+std::string gathering_refusal(const StageProgram& p) {
+  if (!p.space->gathers) return {};
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const Operand& o = p.space->inputs[i];
+    if (p.operands[i].cached)
+      return fmt::format("the stage of {} reads coordinates from a table, and so its inputs from memory; {} is cached",
+                         p.space->output.name, o.name);
+    if (o.im2col && (o.gathered || p.space->is_table(i)))
+      return fmt::format("a collapsed axis runs through the coordinates of {} that a table gives, and others", o.name);
+  }
+  return {};
 }
 
 bool holds_sums(const StageProgram& p) { return !sums_limit(p).exceeded(); }

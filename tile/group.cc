@@ -175,6 +175,11 @@ class GroupBuilder : GroupView {
         if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && stage(i).operands[o].cached)
           refuse(i, fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o),
                                 name(i)));
+        else if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && space(i).gathers)
+          refuse(i,
+                 fmt::format("{} stays in the core; the stage of {} reads coordinates from a table, and so its inputs "
+                             "from memory",
+                             tensor_of(i, o), name(i)));
   }
 
   const std::string& tensor_of(std::size_t i, std::size_t operand) const {

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "expr/extent.h"
+#include "expr/parse.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -35,7 +36,7 @@ bool same_pattern(const Read& a, const Read& b) {
   if (a.tensor != b.tensor) return false;
   for (std::size_t d = 0; d < a.at.size(); ++d) {
     const Coordinate &x = a.at[d], &y = b.at[d];
-    if (!(x.terms == y.terms) || x.divisor != y.divisor || x.modulus != y.modulus) return false;
+    if (!(x.terms == y.terms) || x.divisor != y.divisor || x.modulus != y.modulus || x.table != y.table) return false;
   }
   return true;
 }
@@ -124,15 +125,23 @@ class OperandMaker {
   }
 
   Operand make(const Read& first, std::vector<int> reads) const {
+    return make(first, std::move(reads), row_major_strides(e_.tensors[static_cast<std::size_t>(first.tensor)].shape));
+  }
+
+  // The same with other distances in memory. `gathered` is set in what is returned: none of its dimensions joins the
+  // table's with others.
+  Operand make(const Read& first, std::vector<int> reads, const std::vector<std::int64_t>& strides,
+               const std::optional<GatheredDim>& gathered = {}) const {
     const Tensor& tensor = e_.tensors[static_cast<std::size_t>(first.tensor)];
-    const std::vector<std::int64_t> strides = row_major_strides(tensor.shape);
     Operand o;
+    o.gathered = gathered;
     o.tensor = first.tensor;
     o.name = tensor.name;
     o.element = base::size_of(tensor.dtype);
     o.elements = tensor.elements();
     o.reads = std::move(reads);
-    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides)) {
+    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides);
+        coordinates && (!gathered || !joins_table(*coordinates, *gathered, first.at.size()))) {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
       o.im2col = true;
@@ -144,6 +153,16 @@ class OperandMaker {
   }
 
  private:
+  // Whether a tile axis runs from a table's dimensions into others.
+  static bool joins_table(const std::vector<TileCoordinate>& all, const GatheredDim& g, std::size_t rank) {
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      const std::size_t first = all[c].first_dim, end = c + 1 < all.size() ? all[c + 1].first_dim : rank;
+      for (const std::size_t edge : {g.dim, g.dim + g.table_dims})
+        if (first < edge && edge < end) return true;
+    }
+    return false;
+  }
+
   const Stage& stage() const { return e_.stages.front(); }
   std::size_t group(int axis) const { return group_of_[static_cast<std::size_t>(axis)]; }
   const std::vector<int>& collapsed_with(int axis) const { return axes_[group(axis)].axes; }
@@ -253,11 +272,93 @@ class OperandMaker {
   std::vector<std::size_t> group_of_;
 };
 
+// The stage as if each read by a table were one of a tensor of its own that has the table's dimensions in place of the
+// gathered one, and a last one of one element where that is the last.
+Expression with_gathered_tensors(Expression e) {
+  Stage& stage = e.stages.front();
+  for (Read& r : stage.reads) {
+    const auto d = r.gathered_dim();
+    if (!d) continue;
+    const Read& table = stage.reads[static_cast<std::size_t>(r.at[*d].table)];
+    const std::vector<std::int64_t>& rows = e.tensors[static_cast<std::size_t>(table.tensor)].shape;
+    Tensor t = e.tensors[static_cast<std::size_t>(r.tensor)];
+    Read at{static_cast<int>(e.tensors.size()), r.at};
+    const auto place = static_cast<std::ptrdiff_t>(*d);
+    t.shape.erase(t.shape.begin() + place);
+    t.shape.insert(t.shape.begin() + place, rows.begin(), rows.end());
+    at.at.erase(at.at.begin() + place);
+    at.at.insert(at.at.begin() + place, table.at.begin(), table.at.end());
+    if (*d + 1 == r.at.size()) {
+      t.shape.push_back(1);
+      at.at.emplace_back();
+    }
+    e.tensors.push_back(std::move(t));
+    r = std::move(at);
+  }
+  return e;
+}
+
+// Where the elements of such a tensor lie in the one that is gathered from, along each dimension.
+std::vector<std::int64_t> gathered_strides(const std::vector<std::int64_t>& shape,
+                                           const std::vector<std::int64_t>& table, std::size_t dim) {
+  const std::vector<std::int64_t> own = row_major_strides(shape), rows = row_major_strides(table);
+  std::vector<std::int64_t> out(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(dim));
+  for (const std::int64_t s : rows) out.push_back(s * own[dim]);
+  out.insert(out.end(), own.begin() + static_cast<std::ptrdiff_t>(dim) + 1, own.end());
+  if (dim + 1 == shape.size()) out.push_back(1);
+  return out;
+}
+
 // A tensor that is read in several patterns is several operands: A, A#2, A#3.
 void name_apart(std::vector<Operand>& inputs) {
   const auto same =
       std::count_if(inputs.begin(), inputs.end(), [&](const Operand& o) { return o.tensor == inputs.back().tensor; });
   if (same > 1) inputs.back().name += "#" + std::to_string(same);
+}
+
+// The inputs of a stage that gathers.
+void add_gathering_inputs(const Expression& e, TileSpace& s) {
+  const Stage& stage = e.stages.front();
+  const Expression apart = with_gathered_tensors(e);
+  const Stage& reading = apart.stages.front();
+  const OperandMaker maker(apart, s.axes);
+  std::vector<std::size_t> operand_of(stage.reads.size(), 0);
+  for (std::size_t r = 0; r < stage.reads.size(); ++r) {
+    std::vector<int> reads = reads_with(reading, r);
+    if (reads.front() != static_cast<int>(r)) continue;
+    for (const int same : reads) operand_of[static_cast<std::size_t>(same)] = s.inputs.size();
+    const Read& read = stage.reads[r];
+    const auto d = read.gathered_dim();
+    if (!d) {
+      s.inputs.push_back(maker.make(reading.reads[r], std::move(reads)));
+    } else {
+      const Tensor& tensor = e.tensors[static_cast<std::size_t>(read.tensor)];
+      const int table = read.at[*d].table;
+      const Tensor& from = e.tensors[static_cast<std::size_t>(stage.reads[static_cast<std::size_t>(table)].tensor)];
+      const std::vector<std::int64_t>& rows = from.shape;
+      const GatheredDim gathered{operand_of[static_cast<std::size_t>(table)],
+                                 table,
+                                 *d,
+                                 tensor.shape[*d],
+                                 row_major_strides(tensor.shape)[*d],
+                                 rows.size(),
+                                 from.elements(),
+                                 from.indices};
+      s.inputs.push_back(
+          maker.make(reading.reads[r], std::move(reads), gathered_strides(tensor.shape, rows, *d), gathered));
+      s.inputs.back().tensor = read.tensor;
+      s.inputs.back().elements = tensor.elements();
+    }
+    name_apart(s.inputs);
+  }
+}
+
+// Multiply-adds of functions that no special unit computes: a sine of the argument less multiples of pi/2 in three
+// parts, its polynomial and the choice of the quadrant (Cody and Waite 1980, chapter 8); a power of a logarithm and an
+// exponential, the logarithm in two floats, for its error is multiplied by the exponent (chapter 7).
+double polynomial(expr::Function f) {
+  if (f == expr::Function::kSin || f == expr::Function::kCos) return 3 + 5 + 4;
+  return f == expr::Function::kPow ? 30 + 10 + 4 : 0;
 }
 
 // What one iteration computes, by kind of instruction.
@@ -277,11 +378,15 @@ void count_work(const Stage& stage, TileSpace& s) {
         ++s.special_per_iteration;
         break;
       case NodeKind::kCall:
-        if (n.function == expr::Function::kRelu || n.function == expr::Function::kAbs ||
-            n.function == expr::Function::kMax || n.function == expr::Function::kMin)
-          ++others;
-        else
+        if (expr::is_approximated(n.function))
           ++s.special_per_iteration;
+        else
+          ++others;
+        others += polynomial(n.function);
+        break;
+      case NodeKind::kIndex:
+        if (!expr::is_compared_index(stage.body, static_cast<std::size_t>(&n - stage.body.data())))
+          ++s.special_per_iteration;  // converted
         break;
       default:
         break;
@@ -326,7 +431,9 @@ std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const A
     s->axes.push_back(std::move(axis));
   }
   const OperandMaker maker(one_stage, s->axes);
-  for (std::size_t r = 0; r < stage.reads.size(); ++r) {
+  s->gathers = stage.gathers();
+  if (s->gathers) add_gathering_inputs(one_stage, *s);
+  for (std::size_t r = 0; r < stage.reads.size() && !s->gathers; ++r) {
     std::vector<int> reads = reads_with(stage, r);
     if (reads.front() != static_cast<int>(r)) continue;
     s->inputs.push_back(maker.make(stage.reads[r], std::move(reads)));

@@ -44,6 +44,7 @@ double share_of_strides(const TileDim& a, const TileDim& b, std::int64_t near) {
 }  // namespace
 
 double share_in(const Operand& operand, const Operand& other, const Extents& tile, std::int64_t granule_bytes) {
+  if (operand.gathered || other.gathered) return 0;
   if (operand.tensor != other.tensor || operand.im2col || other.im2col || operand.dims.size() != other.dims.size())
     return 0;
   double share = 1;

@@ -8,7 +8,7 @@ namespace tilescope::tile {
 
 // Share of `operand`'s data tile that lies in `other`'s as well, in granules of so many bytes of a row, while the loops
 // cover `tile` from their beginnings on. Strided reads whose elements alternate share granules within a row, and no
-// rows. 0 where the two are operands of different tensors, or im2col.
+// rows. 0 where the two are operands of different tensors, im2col, or gathered.
 double share_in(const Operand& operand, const Operand& other, const Extents& tile, std::int64_t granule_bytes);
 
 }  // namespace tilescope::tile

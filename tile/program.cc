@@ -111,7 +111,7 @@ std::int64_t neighbours_along(const StageProgram& p, std::size_t axis) {
 
 bool reads_reduction_tile(const StageProgram& p, const Operand& o, std::size_t dim) {
   const TileDim& d = o.dims[dim];
-  if (o.im2col || d.whole || d.terms.size() < 2) return false;
+  if (o.im2col || d.whole || d.terms.size() < 2 || p.space->gathers) return false;
   bool beside = false, shares = false;
   std::int64_t one_by_one = 1;
   for (const expr::Term& t : d.terms) {
@@ -209,10 +209,10 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
     p.thread_order.push_back(static_cast<int>(a));
   }
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.reduction_order.push_back(static_cast<int>(a));
-  const bool reduces = space->axes.size() > space->spatial;
+  const bool caches = space->axes.size() > space->spatial && !space->gathers;
   p.space = std::move(space);
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands.push_back({.cached = reduces && i < p.space->inputs.size()});
+    p.operands.push_back({.cached = caches && i < p.space->inputs.size()});
     p.operands[i].vector = default_vector(p, i, max_vector);
   }
   return p;

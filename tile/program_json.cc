@@ -107,7 +107,7 @@ Map dtypes_of(const TileSpace& space) {
   Map out;
   for (const int t : expr::tensors_of_given_dtypes(space.expression)) {
     const expr::Tensor& tensor = space.expression.tensors[static_cast<std::size_t>(t)];
-    out.push_back({tensor.name, base::name_of(tensor.dtype)});
+    out.push_back({tensor.name, expr::dtype_text(tensor)});
   }
   return out;
 }

@@ -54,6 +54,19 @@ struct CollapsedStep {
   bool goes_on = false;     // the loop has one index, but the last tile may extend past it, where the tensor does too
 };
 
+// The dimension of a tensor whose coordinate a table gives. The operand's data tile has the table's dimensions in its
+// place, as if the stage read a tensor that holds, for each element of the table, what that element selects.
+struct GatheredDim {
+  std::size_t table = 0;                 // operand
+  int read = 0;                          // of the table, by the stage
+  std::size_t dim = 0;                   // of the tensor
+  std::int64_t extent = 1;               // of that dimension
+  std::int64_t stride = 1;               // elements from one index to the next
+  std::size_t table_dims = 0;            // number of the table's dimensions, from first_dim `dim` on
+  std::int64_t entries = 1;              // elements of the table
+  expr::IndexDistribution indices = {};  // of their values
+};
+
 // One tensor of the stage, with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
 // others is `im2col`: its data tile has one dimension per tile axis, as implicit GEMM caches its patches.
 struct Operand {
@@ -62,6 +75,9 @@ struct Operand {
   base::Bytes element;
   std::vector<int> reads;  // reads of the stage; empty for the output
   bool im2col = false;
+  // Of a read by a table, the only one of its operand. `first_dim` counts the dimensions with the table's in place;
+  // steps have the tensor's strides, and along the table's dimensions those of one index after the other.
+  std::optional<GatheredDim> gathered;
   base::FixedVector<TileDim, kMaxAxes> dims;
   std::int64_t elements = 1;  // of the whole tensor
   // For im2col, the greatest common divisor of the element at which the loops begin and of the end of each dimension
@@ -88,10 +104,18 @@ struct TileSpace {
   std::int64_t reduced = 1;              // product of the reduced extents
   double macs_per_iteration = 0;         // multiply-accumulates per iteration: 0 or 1
   double other_flops_per_iteration = 0;  // further arithmetic of the body, per iteration
-  double special_per_iteration = 0;      // divisions and calls of exp, sqrt, ... per iteration
+  // Whether a coordinate is read from a table. The stage then reads its inputs from memory.
+  bool gathers = false;
+  double special_per_iteration = 0;  // divisions and calls of exp, sqrt, ... per iteration
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
+  // Whether a coordinate is read from the operand.
+  bool is_table(std::size_t operand) const {
+    for (const Operand& o : inputs)
+      if (o.gathered && o.gathered->table == operand) return true;
+    return false;
+  }
   // The name of an operand's tensor; whether the stage reads the tensor of that name.
   const std::string& tensor_name(const Operand& o) const {
     return expression.tensors[static_cast<std::size_t>(o.tensor)].name;

@@ -2,6 +2,9 @@
 // The part of a stage document that determines its space: the operator and the names of its tile axes.
 
 #include <array>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "base/fields.h"
 #include "base/json_writer.h"
@@ -73,9 +76,22 @@ void read_shapes(const Value* v, expr::Problem& problem, Diagnostics& diags) {
 void read_dtypes(const Value* v, expr::Problem& problem, Diagnostics& diags) {
   const Map* dtypes = base::as_map(v, "dtypes", diags);
   if (dtypes == nullptr) return;
-  for (const Entry& e : *dtypes)
-    if (const auto dtype = read_dtype(&e.value, "dtypes." + e.key, diags))
-      problem.dtypes.tensors.push_back({e.key, *dtype, e.value.at});
+  for (const Entry& e : *dtypes) {
+    Value dtype = e.value;
+    std::optional<expr::IndexDistribution> indices;
+    const std::string name = "dtypes." + e.key;
+    if (const auto* text = e.value.get_if<std::string>(); text != nullptr && text->find(':') != std::string::npos) {
+      const std::string word = text->substr(text->find(':') + 1);
+      indices = expr::index_distribution_of(word);
+      if (!indices)
+        diags.error(e.value.at, fmt::format("{}: expected the distribution of the indices, {}, got '{}'", name,
+                                            expr::kIndexDistributions, word));
+      dtype = Value(text->substr(0, text->find(':')));
+      dtype.at = e.value.at;
+    }
+    if (const auto known = read_dtype(&dtype, name, diags))
+      problem.dtypes.tensors.push_back({e.key, *known, e.value.at, indices});
+  }
 }
 
 std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics& diags) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every fuzz target of a build folder for some seconds, as many at once as there are cores:
 #   tools/run_fuzz_targets.sh BUILD SECONDS
-# Seeds are the chips, suites, programs and kernels that stand in the tree. A crash, hang or leak fails, with the path of the input that
+# Seeds are the chips, suites, programs and kernels that stand in the tree, and the models of libonnx-testdata. A crash, hang or leak fails, with the path of the input that
 # shows it again; what was found on the way stays in BUILD/fuzz/TARGET/corpus for the next run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,6 +13,7 @@ seeds_of() {
   case $1 in
     fuzz_arch) printf '%s\n' arch/devices/*.yaml tests/error/*.yaml tests/error/*/*.yaml ;;
     fuzz_suite) printf '%s\n' expr/suites/*.yaml tests/error/suite/*.yaml ;;
+    fuzz_onnx) printf '%s\n' "${TILESCOPE_ONNX_TESTDATA:-/usr/share/libonnx-testdata/data}"/*/*/model.onnx ;;
     fuzz_kernel) printf '%s\n' examples/*.json tests/unit/lower/*.json ;;
     fuzz_program) printf '%s\n' tests/golden/*.json tests/golden/*/*.json tests/error/*.json* tests/error/*/*.json* ;;
   esac

@@ -71,6 +71,7 @@ struct Simulation {
   std::int64_t blocks = 0;
   double simulated_ratio = 1;
   bool exact = true;
+  std::optional<std::int64_t> registers_lacking;  // then the time is a lower bound
   std::optional<ScaledSimulation> scaled;
 };
 
@@ -84,6 +85,9 @@ void describe(V& v, base::Is<Simulation> auto& s) {
   v.field({"simulated_ratio", "", "Part of the steps of all blocks that was simulated; the rest is extrapolated."},
           s.simulated_ratio);
   v.field({"exact", "", "Whether nothing was extrapolated."}, s.exact);
+  v.field({"registers_lacking", "",
+           "Registers that a thread lacks and whose spills are not simulated; then the time is a lower bound."},
+          s.registers_lacking);
   v.object({"scaled", "", "Of a simulation of a part of the chip: how it was validated."}, s.scaled);
 }
 

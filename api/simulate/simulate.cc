@@ -39,6 +39,22 @@ TimedOperator timed(const SimulatedRow& r) {
 
 namespace {
 
+// Says of which programs the times are lower bounds.
+void note_lacking_registers(const std::vector<SimulatedRow>& rows, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  std::size_t lacking = 0;
+  std::int64_t most = 0;
+  for (const SimulatedRow& r : rows) {
+    const std::int64_t own = r.simulation ? r.simulation->registers_lacking.value_or(0) : 0;
+    lacking += own > 0 ? 1 : 0;
+    most = std::max(most, own);
+  }
+  if (lacking == 0) return;
+  diags.note({diags.add_source(a.name)},
+             fmt::format("{} of {} programs lack up to {} registers a thread; spills or recomputation for them are not "
+                         "simulated: their times are lower bounds",
+                         lacking, rows.size(), most));
+}
+
 void take(SimulatedProgram done, const std::string& place, SimulatedRow& row) {
   row.cpu_seconds = done.cpu_seconds;
   row.peak_bytes = done.peak_bytes;
@@ -61,7 +77,9 @@ std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file,
   std::vector<WorkerResult> results =
       run_in_workers(1, 1, [&](std::size_t) { return simulate_in_worker(lowered, a, how, timeline); }, progress);
   take(simulated_by(std::move(results.front()), a), file.name, row);
-  return std::vector<SimulatedRow>{std::move(row)};
+  std::vector<SimulatedRow> rows{std::move(row)};
+  note_lacking_registers(rows, a, diags);
+  return rows;
 }
 
 // Puts the times in the sequence into the rows of its programs, beside those of the programs alone.
@@ -158,6 +176,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     take(simulated_by(std::move(answers[alone + i]), a), (*given)[runnable[i]].place, rows[runnable[i]]);
   if (sequence)
     set_in_sequence(*sequence, simulated_sequence(std::move(answers.front()), a), runnable, programs, a, rows);
+  note_lacking_registers(rows, a, diags);
   return rows;
 }
 

@@ -33,6 +33,7 @@ Simulation simulation_of(const sim::SimReport& r) {
     s.blocks += k.blocks;
     simulated += k.simulated_steps_ratio * static_cast<double>(k.blocks);
     s.exact = s.exact && k.exact;
+    if (k.registers_lacking > s.registers_lacking.value_or(0)) s.registers_lacking = k.registers_lacking;
   }
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
   if (!r.scaled) return s;

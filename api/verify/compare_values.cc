@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "expr/parse.h"
+
 namespace tilescope::api {
 namespace {
 
@@ -21,18 +23,20 @@ bool rounds_every_step(const tile::TileSpace& s) {
 
 // Sums and products of the drawn inputs are exact in any order; quotients and functions are not.
 bool exact(const tile::TileSpace& s) {
-  const auto rounds = [](const expr::Node& n) {
-    using expr::Function;
-    if (n.kind == expr::NodeKind::kDivide) return true;
-    return n.kind == expr::NodeKind::kCall && n.function != Function::kRelu && n.function != Function::kAbs &&
-           n.function != Function::kMax && n.function != Function::kMin;
+  const bool real = expr::numbers_of(s.expression, s.stage()) == expr::Numbers::kReal;
+  const auto rounds = [real](const expr::Node& n) {
+    // Sums of multiples of a sixty-fourth are exact in f32, as those of the drawn quarters are.
+    if (n.kind == expr::NodeKind::kNumber)
+      return real && std::isfinite(n.number) &&
+             (std::trunc(n.number * 64) != n.number * 64 || std::abs(n.number) > 1024);
+    return n.kind == expr::NodeKind::kDivide || (n.kind == expr::NodeKind::kCall && expr::is_approximated(n.function));
   };
   const expr::Stage& stage = s.stage();
   const base::Dtype sum = s.expression.accumulate;
   const bool wide = base::is_integer(sum) || sum == base::Dtype::kF32 || sum == base::Dtype::kF64;
   const bool narrow = !wide;  // long sums of quarters round
   return !narrow && !rounds_every_step(s) && stage.reducer != expr::Reducer::kMean &&
-         std::none_of(stage.body.begin(), stage.body.end(), rounds);
+         stage.reducer != expr::Reducer::kProduct && std::none_of(stage.body.begin(), stage.body.end(), rounds);
 }
 
 constexpr double kOperationsAround = 32;

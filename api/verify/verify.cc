@@ -16,6 +16,7 @@
 #include "api/verify/compare_values.h"
 #include "api/verify/verify_programs.h"
 #include "base/option.h"
+#include "expr/work.h"
 #include "lower/expected_values.h"
 #include "targets/target.h"
 #include "targets/verifier.h"
@@ -41,7 +42,7 @@ struct Candidate {
 
 double points_of(const tile::RProgram& p) {
   double points = 0;
-  for (std::size_t s = 0; s < p.stages(); ++s) points += lower::points_of(p.space(s).expression);
+  for (std::size_t s = 0; s < p.stages(); ++s) points += expr::points_of(p.space(s).expression);
   return points;
 }
 

@@ -74,9 +74,33 @@ void describe(V& v, Spelling& s) {
 template <class V>
 void describe(V& v, VertexOverhead& s) {
   v.field(optional("call", "Of every call; none where absent."), s.call);
-  v.field(optional("block", "Of every n x k coefficients, beside loading them; none where absent."), s.block);
+  v.field(
+      optional("block",
+               "Of every n x k coefficients, beside loading them; of a reduction, of a worker for every run that it "
+               "reduces; none where absent."),
+      s.block);
   v.field(optional("column_block", "Of every n columns; none where absent."), s.column_block);
   v.field(optional("depth_block", "Of every k products; none where absent."), s.depth_block);
+  v.field(optional("one_row",
+                   "Of a matrix unit: of a worker that passes one row of a block, in addition to the row; none where "
+                   "absent."),
+          s.one_row);
+  v.field(optional("two_rows",
+                   "Of a matrix unit: of a worker that passes two rows of a block, in addition to the rows; none where "
+                   "absent."),
+          s.two_rows);
+  v.field(optional("worker",
+                   "Of an elementwise loop, or of sums side by side: of every worker that starts; none where absent."),
+          s.worker);
+  v.field(optional("vector",
+                   "Of an elementwise loop: of a worker for every vector of per_core elements, unless the loop is one "
+                   "multiply-add; none where absent."),
+          s.vector);
+  v.field(
+      optional("sum_vector",
+               "Of sums side by side, of which a load brings terms of several: of a worker for every vector of them; "
+               "none where absent."),
+      s.sum_vector);
   v.field(optional("swaps", "Whether either operand may stay in the unit; the second one alone where absent."),
           s.swaps);
   v.field(required("source", "Whose code it is."), s.source);
@@ -191,6 +215,12 @@ void describe_own(V& v, ScratchpadLevel& s) {
                    "Of a bsp chip: how much of the capacity lies in pairs of banks, from which one load takes a word "
                    "each; none where absent."),
           s.interleaved);
+  v.field(
+      optional(
+          "overlap",
+          "Of a bsp chip: whether an elementwise loop of which one load brings all operands loads, computes and stores "
+          "at the same time; in turn where absent, and where it needs a load for each operand."),
+      s.overlap);
 }
 
 template <class V>
@@ -261,6 +291,10 @@ void describe(V& v, CompilerSpec& s) {
                    "Threads of a block for which it leaves registers where a kernel does not say how many it has; the "
                    "block's own where absent."),
           s.assumed_block);
+  v.field(optional("bank_conflicts",
+                   "Of the waits of multiply-adds for registers of one bank (core.register_banks), if registers were "
+                   "assigned at random, the share that is left; at most 1, which it is where absent."),
+          s.bank_conflicts);
   v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }

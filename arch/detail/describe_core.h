@@ -67,6 +67,10 @@ void describe(V& v, CoreSpec& s) {
                "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),
       s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
+  v.field(optional("register_banks",
+                   "Banks of a partition's registers, each of which gives a warp one register a cycle; a multiply-add "
+                   "waits where its operands share one. Absent: operands never wait."),
+          s.register_banks);
   v.list(optional("pipes",
                   "What executes which instructions: every entry of `compute`, integer, memory, scratchpad. Where "
                   "absent fragments, special functions and other arithmetic have a pipe each, and accesses to memory "

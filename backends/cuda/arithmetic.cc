@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "expr/parse.h"
 #include "expr/reference.h"
 
 namespace tilescope::cuda {
@@ -22,16 +23,17 @@ using expr::Reducer;
 
 enum class Type : std::uint8_t { kInt, kFloat, kDouble };
 
-// By expr::Function.
-constexpr std::array<std::string_view, 11> kFunctions = {"exp_of",  "log_of",     "sqrt_of", "rsqrt_of",
-                                                         "tanh_of", "sigmoid_of", "erf_of",  "relu_of",
-                                                         "abs_of",  "max_of",     "min_of"};
+// By expr::Function, up to those that C++ has operators for.
+constexpr auto kFunctions = std::to_array<std::string_view>(
+    {"exp_of", "log_of", "sqrt_of", "rsqrt_of", "tanh_of", "sigmoid_of", "erf_of", "relu_of", "abs_of", "max_of",
+     "min_of", "pow_of", "sin_of", "cos_of", "floor_of", "ceil_of", "round_of", "sign_of"});
+static_assert(kFunctions.size() == static_cast<std::size_t>(Function::kLess));
 
 // Whether the prelude's type of it is a struct, which is made of a float and becomes one.
 bool is_struct(Dtype d) { return !base::is_integer(d) && d != Dtype::kF32 && d != Dtype::kF64; }
 
 // How tightly a text binds, for parentheses.
-enum Binding : std::uint8_t { kSum, kProduct, kUnary, kWhole };
+enum Binding : std::uint8_t { kChoice, kOr, kAnd, kComparison, kSum, kProduct, kUnary, kWhole };
 struct Text {
   std::string text;
   Binding binding = kWhole;
@@ -79,11 +81,13 @@ class Arithmetic {
       case Reducer::kSum:
       case Reducer::kMean:
         if (is_product(n)) return fma(n, "", so_far);
-        return {fmt::format("{} + {}", so_far, text(n).text), kSum};
+        return {fmt::format("{} + {}", so_far, within(text(n), kSum)), kSum};
       case Reducer::kMax:
         return {fmt::format("max_of({}, {})", so_far, text(n).text)};
       case Reducer::kMin:
         return {fmt::format("min_of({}, {})", so_far, text(n).text)};
+      case Reducer::kProduct:
+        return {fmt::format("{} * {}", so_far, within(text(n), kUnary)), kProduct};
     }
     base::check(false, "every reducer has a step");
     return {};
@@ -102,6 +106,8 @@ class Arithmetic {
       }
       case NodeKind::kRead:
         return {read(compute_.operands[static_cast<std::size_t>(n.index)])};
+      case NodeKind::kIndex:
+        return {fmt::format("{}({})", type_name(), index(n))};
       case NodeKind::kNegate:
         return {"-" + within(text(n.left), kWhole), kUnary};
       case NodeKind::kAdd:
@@ -122,7 +128,54 @@ class Arithmetic {
     return {};
   }
 
+  std::string index(const Node& n) const {
+    return formulas_.affine(compute_.indices[static_cast<std::size_t>(n.index)]);
+  }
+  std::string_view type_name() const {
+    return type_ == Type::kInt ? "int" : type_ == Type::kFloat ? "float" : "double";
+  }
+  // The value of a node where the text must have the type of the arithmetic: both choices of a conditional.
+  std::string of_type(int at) const {
+    const Text t = text(at);
+    if (node(at).kind != NodeKind::kRead) return within(t, kOr);
+    return fmt::format("{}({})", type_name(), t.text);
+  }
+
+  static bool is_condition(const Node& n) {
+    return n.kind == NodeKind::kCall && n.function >= Function::kLess && n.function <= Function::kNot;
+  }
+
+  // What is true where the node is not 0.
+  Text condition(int at) const {
+    const Node& n = node(at);
+    if (!is_condition(n))
+      return {within(text(at), kSum) + " != " + (type_ == Type::kInt ? "0" : number(0).text), kComparison};
+    const std::string_view sign = expr::spelling(n.function);
+    switch (n.function) {
+      case Function::kNot:
+        return {"!(" + condition(n.left).text + ")", kUnary};
+      case Function::kAnd:
+        return {fmt::format("{} {} {}", within(condition(n.left), kAnd), sign, within(condition(n.right), kAnd)), kAnd};
+      case Function::kOr:
+        return {fmt::format("{} {} {}", within(condition(n.left), kComparison), sign,
+                            within(condition(n.right), kComparison)),
+                kOr};
+      default:
+        break;
+    }
+    if (expr::is_compared_index(compute_.body, static_cast<std::size_t>(n.left)))
+      return {fmt::format("{} {} 0", index(node(n.left)), sign), kComparison};
+    return {fmt::format("{} {} {}", within(text(n.left), kSum), sign, within(text(n.right), kSum)), kComparison};
+  }
+
   Text call(const Node& n) const {
+    if (n.function == Function::kSelect)
+      return {fmt::format("{} ? {} : {}", within(condition(n.left), kOr), of_type(n.right), of_type(n.third)), kChoice};
+    if (n.function == Function::kMod) return {fmt::format("mod_of({}, {})", of_type(n.left), of_type(n.right))};
+    if (is_condition(n)) {
+      const int at = static_cast<int>(&n - compute_.body.data());
+      return {fmt::format("{} ? {} : {}", within(condition(at), kOr), number(1).text, number(0).text), kChoice};
+    }
     const std::string_view name = kFunctions[static_cast<std::size_t>(n.function)];
     if (n.right < 0) return {fmt::format("{}({})", name, text(n.left).text)};
     return {fmt::format("{}({}, {})", name, text(n.left).text, text(n.right).text)};

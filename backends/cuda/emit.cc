@@ -239,7 +239,7 @@ class KernelEmitter {
     std::vector<std::string> arguments = when;
     arguments.insert(arguments.end(), inside.begin(), inside.end());
     arguments.push_back(fmt::format("&{},", formulas_.element(copy.to)));
-    arguments.push_back(fmt::format("&{});", formulas_.element(copy.from)));
+    arguments.push_back(fmt::format("&{});", formulas_.source(copy)));
     const std::string call = fmt::format("{}{}{}<{}>(", verb(copy), inside.empty() ? "" : "_or_zero",
                                          when.empty() ? "" : "_if", copy.elements);
     out_.copy_lines.push_back(page_.add_list(call, arguments));
@@ -258,9 +258,10 @@ class KernelEmitter {
   }
 
   void operator()(const lower::ReduceLanes& reduce) {
-    const std::string_view by = reduce.reducer == expr::Reducer::kMax   ? "max_lanes"
-                                : reduce.reducer == expr::Reducer::kMin ? "min_lanes"
-                                                                        : "sum_lanes";
+    const std::string_view by = reduce.reducer == expr::Reducer::kMax       ? "max_lanes"
+                                : reduce.reducer == expr::Reducer::kMin     ? "min_lanes"
+                                : reduce.reducer == expr::Reducer::kProduct ? "multiply_lanes"
+                                                                            : "sum_lanes";
     page_.add(fmt::format("{}<{}>({});", by, reduce.lanes, formulas_.element(reduce.target)));
   }
 

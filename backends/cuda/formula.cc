@@ -85,6 +85,19 @@ std::string Formulas::element(const lower::Access& a) const {
   return fmt::format("{}[{}]", names_.buffers[static_cast<std::size_t>(a.buffer)], affine(a.offset));
 }
 
+std::string Formulas::source(const lower::Copy& c) const {
+  if (!c.gather) return element(c.from);
+  const lower::Gather& g = *c.gather;
+  Affine all = c.from.offset;
+  all.constant += (g.extent - 1) * g.stride;
+  const bool wide = needs_64_bits(all) || (g.extent - 1) * g.stride > kMaxInt;
+  std::string index = element(g.index);
+  if (wide || g.stride != 1) index += fmt::format("*{}{}", g.stride, wide ? "LL" : "");
+  const std::string rest = affine(c.from.offset);
+  return fmt::format("{}[{}{}]", names_.buffers[static_cast<std::size_t>(c.from.buffer)], index,
+                     rest == "0" ? "" : " + " + rest);
+}
+
 std::vector<std::string> Formulas::conditions(const std::vector<lower::Guard>& guards) const {
   std::vector<std::string> out;
   for (const lower::Guard& g : guards) {

@@ -61,3 +61,10 @@ TILESCOPE_DEVICE void min_lanes(T& value TILESCOPE_PLACE) {
   for (int apart = 1; apart < Lanes; apart *= 2)
     value = static_cast<T>(min_of(value, tilescope_of_lane<Lanes>(value, apart TILESCOPE_HERE)));
 }
+
+template <int Lanes, class T>
+TILESCOPE_DEVICE void multiply_lanes(T& value TILESCOPE_PLACE) {
+#pragma unroll
+  for (int apart = 1; apart < Lanes; apart *= 2)
+    value = static_cast<T>(value * tilescope_of_lane<Lanes>(value, apart TILESCOPE_HERE));
+}

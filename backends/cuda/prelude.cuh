@@ -224,6 +224,34 @@ TILESCOPE_DEVICE float tanh_of(float x) { return TILESCOPE_BUILTIN(tanhf)(x); }
 TILESCOPE_DEVICE double tanh_of(double x) { return TILESCOPE_BUILTIN(tanh)(x); }
 TILESCOPE_DEVICE float erf_of(float x) { return TILESCOPE_BUILTIN(erff)(x); }
 TILESCOPE_DEVICE double erf_of(double x) { return TILESCOPE_BUILTIN(erf)(x); }
+TILESCOPE_DEVICE float pow_of(float x, float y) { return TILESCOPE_BUILTIN(powf)(x, y); }
+TILESCOPE_DEVICE double pow_of(double x, double y) { return TILESCOPE_BUILTIN(pow)(x, y); }
+TILESCOPE_DEVICE float sin_of(float x) { return TILESCOPE_BUILTIN(sinf)(x); }
+TILESCOPE_DEVICE double sin_of(double x) { return TILESCOPE_BUILTIN(sin)(x); }
+TILESCOPE_DEVICE float cos_of(float x) { return TILESCOPE_BUILTIN(cosf)(x); }
+TILESCOPE_DEVICE double cos_of(double x) { return TILESCOPE_BUILTIN(cos)(x); }
+TILESCOPE_DEVICE float floor_of(float x) { return TILESCOPE_BUILTIN(floorf)(x); }
+TILESCOPE_DEVICE double floor_of(double x) { return TILESCOPE_BUILTIN(floor)(x); }
+TILESCOPE_DEVICE int floor_of(int x) { return x; }
+TILESCOPE_DEVICE float ceil_of(float x) { return TILESCOPE_BUILTIN(ceilf)(x); }
+TILESCOPE_DEVICE double ceil_of(double x) { return TILESCOPE_BUILTIN(ceil)(x); }
+TILESCOPE_DEVICE int ceil_of(int x) { return x; }
+// Ties to even.
+TILESCOPE_DEVICE float round_of(float x) { return TILESCOPE_BUILTIN(rintf)(x); }
+TILESCOPE_DEVICE double round_of(double x) { return TILESCOPE_BUILTIN(rint)(x); }
+TILESCOPE_DEVICE int round_of(int x) { return x; }
+// The remainder of a division rounded down; of integers by zero it is zero.
+TILESCOPE_DEVICE float mod_of(float x, float y) { return fma_of(-floor_of(x / y), y, x); }
+TILESCOPE_DEVICE double mod_of(double x, double y) { return fma_of(-floor_of(x / y), y, x); }
+TILESCOPE_DEVICE int mod_of(int x, int y) {
+  if (y == 0 || y == -1) return 0;
+  const int rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+// Zeros and not-a-number stay what they are.
+TILESCOPE_DEVICE float sign_of(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; }
+TILESCOPE_DEVICE double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }
+TILESCOPE_DEVICE int sign_of(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 TILESCOPE_DEVICE float sigmoid_of(float x) { return 1.0f / (1.0f + exp_of(-x)); }
 TILESCOPE_DEVICE double sigmoid_of(double x) { return 1.0 / (1.0 + exp_of(-x)); }
 TILESCOPE_DEVICE float abs_of(float x) { return TILESCOPE_BUILTIN(fabsf)(x); }

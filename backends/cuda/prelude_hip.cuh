@@ -68,11 +68,23 @@ TILESCOPE_DEVICE float float_of(unsigned int bits) { return __builtin_bit_cast(f
 #define tilescope_log __ocml_log_f64
 #define tilescope_tanhf __ocml_tanh_f32
 #define tilescope_tanh __ocml_tanh_f64
+#define tilescope_floorf __builtin_floorf
+#define tilescope_floor __builtin_floor
+#define tilescope_ceilf __builtin_ceilf
+#define tilescope_ceil __builtin_ceil
+#define tilescope_powf __ocml_pow_f32
+#define tilescope_pow __ocml_pow_f64
+#define tilescope_sinf __ocml_sin_f32
+#define tilescope_sin __ocml_sin_f64
+#define tilescope_cosf __ocml_cos_f32
+#define tilescope_cos __ocml_cos_f64
 #define tilescope_erff __ocml_erf_f32
 #define tilescope_erf __ocml_erf_f64
 extern "C" {
 __attribute__((device)) float __ocml_exp_f32(float), __ocml_log_f32(float);
 __attribute__((device)) float __ocml_tanh_f32(float), __ocml_erf_f32(float);
+__attribute__((device)) float __ocml_pow_f32(float, float), __ocml_sin_f32(float), __ocml_cos_f32(float);
+__attribute__((device)) double __ocml_pow_f64(double, double), __ocml_sin_f64(double), __ocml_cos_f64(double);
 __attribute__((device)) double __ocml_exp_f64(double), __ocml_log_f64(double);
 __attribute__((device)) double __ocml_tanh_f64(double), __ocml_erf_f64(double);
 }

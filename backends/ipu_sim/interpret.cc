@@ -82,6 +82,8 @@ class Interpreter {
         nodes_[n] = scalars_[static_cast<std::size_t>(node.index)];
       else if (node.kind == expr::NodeKind::kRead)
         nodes_[n] = read_value(static_cast<std::size_t>(node.index));
+      else if (node.kind == expr::NodeKind::kIndex)
+        nodes_[n] = static_cast<double>(expr::value_at(loops_.indices[static_cast<std::size_t>(node.index)], point_));
       else
         nodes_[n] = expr::apply(loops_.body, node, numbers_, nodes_);
     }

@@ -9,6 +9,7 @@
 #include "backends/ipu_sim/detail/interpret.h"
 #include "backends/ipu_sim/detail/product.h"
 #include "expr/element_bytes.h"
+#include "lower/bsp/halo.h"
 #include "lower/bsp/places.h"
 
 namespace tilescope::ipu_sim {
@@ -133,7 +134,7 @@ class Machine {
   }
 
   // Copies what every receiver wants, once it is known that nothing is read that the exchange writes: then the order of
-  // copies is of no account. An exchange that has been done already fills the same memory and moves nothing.
+  // copies is of no account. Of inputs that are `done`, which lie in that memory already, only halos move.
   void exchange(const Stage& s, const std::vector<Transfer>& transfers, const Counters& at, bool done) {
     if (transfers.empty()) return;
     std::vector<Filling> fillings;
@@ -152,12 +153,33 @@ class Machine {
             pass(s, f, c, at, visit);
         }
     });
-    if (done || std::none_of(transfers.begin(), transfers.end(), [](const Transfer& t) { return t.gathered >= 0; }))
+    if (done) {
+      run_exchange([&](const auto& visit) {
+        for (const Filling& f : fillings)
+          for (std::int64_t c = 0; c < s.cores; ++c) bring_halo(s, f, c, at, visit);
+      });
       return;
+    }
+    if (std::none_of(transfers.begin(), transfers.end(), [](const Transfer& t) { return t.gathered >= 0; })) return;
     run_exchange([&](const auto& visit) {
       for (const Filling& f : fillings)
         if (f.transfer->gathered >= 0)
           for (std::int64_t c = 0; c < s.cores; ++c) gather(s, f, c, at, visit);
+    });
+  }
+
+  // From the cores on which the elements lie, whose windows have them too.
+  template <class Visit>
+  void bring_halo(const Stage& s, const Filling& f, std::int64_t core, const Counters& at, const Visit& visit) {
+    const Buffer& b = *f.buffer;
+    const Box all = box_of(s, b, core, at);
+    for_each_halo(s, b, core, [&](std::int64_t from, const Box& part) {
+      const Box theirs = box_of(s, b, from, at);
+      for_each_run(part, b.dims, [&](std::int64_t first, std::int64_t n) {
+        const std::int64_t source = begin_of(b, f.slot) + position_in(theirs, b.dims, first) * size_of(b);
+        const std::int64_t to = begin_of(b, f.slot) + position_in(all, b.dims, first) * size_of(b);
+        visit(Copy{from, source, core, to, n * size_of(b), &b.name, &b.name, nullptr});
+      });
     });
   }
 
@@ -208,7 +230,9 @@ class Machine {
     const std::string& input = inputs_[static_cast<std::size_t>(b.tensor)];
     const std::int64_t size = size_of(b);
     const Box all = box_of(s, b, core, at);
-    const Box box = done || f.transfer->gathered < 0 ? all : slice_of(s, *f.transfer, core, at);
+    const Box box = done                       ? prearranged_box(s, b, core)
+                    : f.transfer->gathered < 0 ? all
+                                               : slice_of(s, *f.transfer, core, at);
     for_each_run(box, b.dims, [&](std::int64_t first, std::int64_t n) {
       std::int64_t to = begin_of(b, f.slot) + position_in(all, b.dims, first) * size;
       if (done) {

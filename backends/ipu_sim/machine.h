@@ -24,8 +24,8 @@ class Fault : public std::runtime_error {
 
 struct Counts {
   std::vector<std::int64_t> sent,
-      received;                // bytes over the link, by core; those of arrange only without prearranged inputs
-  std::int64_t delivered = 0;  // bytes that exchanges write to buffers, copies within a core included
+      received;                             // bytes over the link, by core; of prearranged inputs those of halos
+  std::int64_t delivered = 0;               // bytes that exchanges write to buffers, copies within a core included
   std::int64_t from_dram = 0, to_dram = 0;  // bytes, counted once per receiver
   std::int64_t points = 0;                  // iterations computed
   std::int64_t memory = 0;                  // bytes of a core's memory up to the last written one, maximum over cores

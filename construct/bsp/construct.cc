@@ -468,6 +468,10 @@ std::string tensors_in_words(const tile::TileSpace& space) {
 std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
                                 const Options& options, base::Diagnostics& diags) {
   auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
+  if (const std::string why = tile::exchange_refusal(*space); !why.empty()) {
+    diags.error({}, fmt::format("{}: {}", a.name, why));
+    return {};
+  }
   if (!tile::is_product(*space)) space = tile::make_space(stage, tile::contiguous_collapse(stage));
   const arch::ComputeSpec* instruction = instruction_for(*space, a, options.mma);
   if (instruction == nullptr) {

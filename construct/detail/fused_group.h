@@ -26,6 +26,9 @@ struct GroupMemory {
   std::map<std::vector<std::int64_t>, std::optional<tile::StageProgram>> schedules;
 };
 
+// Whether what every stage of first .. last but the last one writes is read, and inside the run alone.
+bool stays_inside(const expr::Expression& e, std::size_t first, std::size_t last);
+
 // The fastest kernel of the stages first .. last that the search finds, results of products in registers or in the
 // scratchpad: threads that are few share reductions rather than hold results for epilogues.
 std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t first, std::size_t last,

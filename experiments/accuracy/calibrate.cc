@@ -161,15 +161,38 @@ std::vector<std::size_t> all_of(std::size_t n) {
   return out;
 }
 
-// The fold of each shape, dealt after a shuffle that is the same on every machine.
+std::set<std::string> shapes_of(const std::vector<Sample>& samples) {
+  std::set<std::string> out;
+  for (const Sample& s : samples) out.insert(s.shape);
+  return out;
+}
+
+// In an order that is the same on every machine.
+std::vector<std::string> shuffled(const std::set<std::string>& shapes, std::mt19937_64& random) {
+  std::vector<std::string> out(shapes.begin(), shapes.end());
+  for (std::size_t n = out.size(); n > 1; --n) std::swap(out[n - 1], out[random() % n]);
+  return out;
+}
+
+// The fold of each shape, dealt after a shuffle.
 std::map<std::string, std::size_t> folds_of(const std::vector<Sample>& samples, std::size_t folds, std::uint64_t seed) {
-  std::set<std::string> sorted;
-  for (const Sample& s : samples) sorted.insert(s.shape);
-  std::vector<std::string> shapes(sorted.begin(), sorted.end());
   std::mt19937_64 random(seed);
-  for (std::size_t n = shapes.size(); n > 1; --n) std::swap(shapes[n - 1], shapes[random() % n]);
+  const std::vector<std::string> shapes = shuffled(shapes_of(samples), random);
   std::map<std::string, std::size_t> out;
   for (std::size_t i = 0; i < shapes.size(); ++i) out[shapes[i]] = i % folds;
+  return out;
+}
+
+// Every second shape, dealt kind by kind after a shuffle of each, so that a kind's two halves differ by one at most.
+std::set<std::string> half_of_shapes(const std::vector<Sample>& samples, std::uint64_t seed) {
+  std::map<std::string, std::set<std::string>> kinds;
+  for (const Sample& s : samples) kinds[s.kind].insert(s.shape);
+  std::mt19937_64 random(seed);
+  std::set<std::string> out;
+  std::size_t dealt = 0;
+  for (const auto& [kind, shapes] : kinds)
+    for (std::string& shape : shuffled(shapes, random))
+      if (dealt++ % 2 == 1) out.insert(std::move(shape));
   return out;
 }
 
@@ -201,27 +224,53 @@ std::vector<HeldOut> by_kind(const std::vector<Sample>& samples, const std::vect
   return out;
 }
 
+// Measured over predicted times.
+struct Ratios {
+  std::vector<api::Weighted> values;
+  std::set<std::string> shapes;
+};
+
+BandCheck checked(const Ratios& rows, double low, double high) {
+  double inside = 0, sum = 0;
+  for (const auto& [ratio, weight] : rows.values) {
+    sum += weight;
+    if (low <= ratio && ratio <= high) inside += weight;
+  }
+  return {inside / sum, rows.values.size(), rows.shapes.size()};
+}
+
 // Of every element type: of every kind that has enough shapes, alphabetically, and of all; from predicted over measured
-// time, minus one.
-std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::vector<double>& errors) {
+// time, minus one. Bands are fitted to the shapes that are not in `check`, and checked on the others.
+std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::vector<double>& errors,
+                                 const std::set<std::string>& check = {}) {
   struct Rows {
-    std::vector<api::Weighted> ratios;
-    std::set<std::string> shapes;
+    Ratios fitted, checked;
   };
   std::map<base::Dtype, std::pair<std::map<std::string, Rows>, Rows>> dtypes;
   const std::vector<double> weights = group_rows(samples, all_of(samples.size())).weights;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     auto& [kinds, all] = dtypes[dtype_of(samples[i])];
     for (Rows* rows : {&kinds[samples[i].kind], &all}) {
-      rows->ratios.push_back({1 / (1 + errors[i]), weights[i]});
-      rows->shapes.insert(samples[i].shape);
+      Ratios& half = check.contains(samples[i].shape) ? rows->checked : rows->fitted;
+      half.values.push_back({1 / (1 + errors[i]), weights[i]});
+      half.shapes.insert(samples[i].shape);
     }
   }
   std::vector<BandOfKind> out;
   const auto add = [&](std::string kind, base::Dtype dtype, const Rows& rows) {
-    if (rows.shapes.size() < kMinShapes) return;
-    out.push_back({std::move(kind), dtype, api::quantile_of(rows.ratios, 0.1), api::quantile_of(rows.ratios, 0.9),
-                   rows.ratios.size(), rows.shapes.size()});
+    // A check says what a band of few shapes is worth.
+    const bool enough = check.empty() ? rows.fitted.shapes.size() >= kMinShapes
+                                      : !rows.fitted.shapes.empty() && !rows.checked.shapes.empty();
+    if (!enough) return;
+    BandOfKind band{std::move(kind),
+                    dtype,
+                    api::quantile_of(rows.fitted.values, 0.1),
+                    api::quantile_of(rows.fitted.values, 0.9),
+                    rows.fitted.values.size(),
+                    rows.fitted.shapes.size(),
+                    std::nullopt};
+    if (!check.empty()) band.check = checked(rows.checked, band.low, band.high);
+    out.push_back(std::move(band));
   };
   for (const auto& [dtype, rows_of] : dtypes) {
     for (const auto& [kind, rows] : rows_of.first) add(kind, dtype, rows);
@@ -271,23 +320,21 @@ CalibrationRun calibrate(const api::NamedText& batch, const arch::ArchSpec& a, c
   const std::vector<Sample> samples = read_samples(batch, a, options.jobs, run);
   run.rows = samples.size();
   if (samples.empty()) return run;
-  std::set<std::string> groups, shapes;
-  for (const Sample& s : samples) {
-    groups.insert(s.group);
-    shapes.insert(s.shape);
-  }
+  std::set<std::string> groups;
+  for (const Sample& s : samples) groups.insert(s.group);
   run.groups = groups.size();
-  run.shapes = shapes.size();
+  run.shapes = shapes_of(samples).size();
   const Predictor predictor(samples, a, targets::target_of(a).ratios(a), options.jobs);
   const std::vector<std::size_t> all = all_of(samples.size());
   std::vector<double> before = predictor.residuals(all, predictor.ratios());
   for (double& e : before) e = std::expm1(e);
   if (options.bands_only) {
-    run.bands = bands_of(samples, before);
+    run.bands = options.check_bands ? bands_of(samples, before, half_of_shapes(samples, options.seed))
+                                    : bands_of(samples, before);
     return run;
   }
 
-  run.folds = shapes.size() < 2 ? 0 : std::min(kFolds, shapes.size());
+  run.folds = run.shapes < 2 ? 0 : std::min(kFolds, run.shapes);
   const model::Fit fit = predictor.fit(all);
   progress(1, run.folds + 1);
   std::vector<double> after;

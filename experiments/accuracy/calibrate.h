@@ -22,6 +22,7 @@ struct CalibrateOptions {
   int jobs = 1;
   bool bands_only = false;  // do not change ratios
   api::ProgramFilter programs = {};
+  bool check_bands = false;  // with bands_only: bands of half of the shapes, drawn by the seed, checked on the others
 };
 
 // The range of a ratio.
@@ -66,6 +67,20 @@ void describe(V& v, base::Is<HeldOut> auto& h) {
   v.object({"after", "", "Errors with the fitted ratios."}, std::optional(h.after));
 }
 
+// The share of measured times within a band, over rows of shapes that the band was not fitted to.
+struct BandCheck {
+  double coverage = 0;
+  std::size_t rows = 0, shapes = 0;
+};
+
+template <class V>
+void describe(V& v, base::Is<BandCheck> auto& c) {
+  v.field({"coverage_ratio", "", "The share of these rows' measured times within the band; 0.8 is nominal."},
+          c.coverage);
+  v.field({"rows", "", "How many rows."}, c.rows);
+  v.field({"shapes", "", "How many shapes of operators."}, c.shapes);
+}
+
 // Quantiles 0.1 and 0.9 of measured over predicted time for the rows of one kind and element type. Each group of rows
 // has the same total weight. Predictions use ratios fitted without the row's shape, or the chip's ratios where none
 // changes.
@@ -74,6 +89,7 @@ struct BandOfKind {
   base::Dtype dtype{};
   double low = 0, high = 0;
   std::size_t rows = 0, shapes = 0;
+  std::optional<BandCheck> check;
 };
 
 template <class V>
@@ -84,6 +100,7 @@ void describe(V& v, base::Is<BandOfKind> auto& b) {
   v.field({"high_ratio", "", "0.9 quantile of measured over predicted time."}, b.high);
   v.field({"rows", "", "How many rows."}, b.rows);
   v.field({"shapes", "", "How many shapes of operators."}, b.shapes);
+  v.object({"check", "", "Rows of other shapes; present with --bands-only --seed."}, b.check);
 }
 
 enum class CalibrationMethod : std::uint8_t {

@@ -73,9 +73,14 @@ std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, 
       text += fmt::format("    residual: {:.4f}\n", *r.residual);
   }
   if (!run.bands.empty()) text += "error_bands:\n";
-  const std::string band_source =
-      from(rows_of(run)) +
-      (run.any() ? ", each predicted with ratios fitted to other shapes" : ", predicted with ratios as they were");
+  const auto source_of = [&](const BandOfKind& b) {
+    std::string out = from(rows_of(run)) + (run.any() ? ", each predicted with ratios fitted to other shapes"
+                                                      : ", predicted with ratios as they were");
+    if (b.check)
+      out += fmt::format("; shapes halved by seed {}: fitted to {}, {:.0f} % of the times of the other {} lie within",
+                         run.seed, b.shapes, 100 * b.check->coverage, b.check->shapes);
+    return out;
+  };
   // A name is of one band: those of a second element type have it behind.
   const auto name_of_band = [&](const BandOfKind& b) {
     return b.dtype == run.bands.front().dtype ? b.kind : fmt::format("{} {}", b.kind, base::name_of(b.dtype));
@@ -84,7 +89,7 @@ std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, 
   for (const BandOfKind& b : run.bands)
     text += fmt::format("  {}: {{dtype: {}, low: {:.4f}, high: {:.4f}, rows: {}, source: {}}}\n",
                         quoted(name_of_band(b)), base::name_of(b.dtype), std::floor(b.low * 1e4) / 1e4,
-                        std::ceil(b.high * 1e4) / 1e4, b.rows, quoted(band_source));
+                        std::ceil(b.high * 1e4) / 1e4, b.rows, quoted(source_of(b)));
   return text;
 }
 

@@ -26,6 +26,7 @@
 #include "experiments/accuracy/published.h"
 #include "experiments/measure/measure.h"
 #include "experiments/measure/rows.h"
+#include "expr/work.h"
 #include "model/common/estimate.h"
 #include "targets/target.h"
 
@@ -169,9 +170,10 @@ void take_library(const std::optional<double>& us, Candidate& c) {
 }
 
 // Adds what is known of an operator, or that nothing is.
-void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dtype, bool of_library, Candidate& c) {
+void add_times(const KnownTimes& known, const arch::ArchSpec& a, const expr::Expression& e, bool of_library,
+               Candidate& c) {
   if (known.measured) {
-    const auto library = known.measured->libraries.find(operator_key(c.row.id, base::name_of(dtype)));
+    const auto library = known.measured->libraries.find(expr::text_of(e));
     if (library != known.measured->libraries.end()) {
       c.row.library = library->second.name;
       c.row.library_us = library->second.us;
@@ -208,7 +210,7 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<ap
       c.row.group = suite;
       c.row.operator_id = op.id;
       c.row.count = op.count;
-      c.row.operations = api::operations_of(op.expression);
+      c.row.operations = expr::operations_of(op.expression);
       base::Diagnostics diags;
       api::Ranked found = api::construct(op.expression, a, {{options.search}, kBestOf});
       if (!found.error.empty()) diags.error({}, std::move(found.error));
@@ -216,7 +218,7 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<ap
         c.program = std::move(best->program);
       else
         c.row.errors.push_back(fmt::format("{}: {}", op.id, diags.sentences().front()));
-      add_times(known, a, op.expression.dtype, options.library, c);
+      add_times(known, a, op.expression, options.library, c);
     };
   });
   return out;
@@ -279,7 +281,7 @@ std::optional<Comparison> compare(const api::ProgramSource& source, const arch::
     if (rows)
       known.measured = times_in(read_kept_rows(*rows, diags), a.name);
     else if (api::computes_f32(source.workload))  // which published times are of
-      known.published = load_published(a.name, suite, diags);
+      known.published = load_published(a.name, source.workload, diags);
     if (!known.published && !known.measured && !options.simulate && diags.ok())
       diags.error({},
                   fmt::format("no times of suite '{}' on {} are published with this project; {} it, give {}, or "

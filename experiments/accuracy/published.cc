@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "api/workload.h"
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/home.h"
+#include "expr/infer.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -37,6 +39,26 @@ std::optional<PublishedTimes> read_table(const Value& v, Diagnostics& diags) {
   return out;
 }
 
+// What the operators of a workload compute, by id; nothing after mistakes, which others tell.
+std::map<std::string, std::string> operators_in(const api::Workload& workload) {
+  Diagnostics unread;
+  std::map<std::string, std::string> out;
+  if (const auto operators = api::expressions_of(workload, unread))
+    for (const api::NamedExpression& op : *operators) out.emplace(op.id, expr::text_of(op.expression));
+  return out;
+}
+
+void leave_out_other_sizes(const api::Workload& workload, PublishedTimes& times) {
+  api::Workload as_published;
+  as_published.suite = workload.suite;
+  as_published.dtype = workload.dtype;
+  const auto published = operators_in(as_published), asked = operators_in(workload);
+  std::erase_if(times.rows_us, [&](const auto& row) {
+    const auto was = published.find(row.first), is = asked.find(row.first);
+    return was == published.end() || is == asked.end() || was->second != is->second;
+  });
+}
+
 }  // namespace
 
 std::optional<std::size_t> PublishedTimes::column(std::string_view name) const {
@@ -51,7 +73,9 @@ std::optional<double> PublishedTimes::us_of(const std::string& id, std::string_v
   return of_column && times != rows_us.end() ? std::optional(times->second[*of_column]) : std::nullopt;
 }
 
-std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, Diagnostics& diags) {
+std::optional<PublishedTimes> load_published(std::string_view device, const api::Workload& workload,
+                                             Diagnostics& diags) {
+  if (!workload.suite) return std::nullopt;
   std::error_code none;
   std::vector<std::string> paths;
   for (const auto& file : std::filesystem::directory_iterator(base::home_path("experiments/data/published"), none))
@@ -62,7 +86,9 @@ std::optional<PublishedTimes> load_published(std::string_view device, std::strin
     const auto text = base::read_file(path, source, diags);
     const auto document = text ? base::read_yaml(*text, source, diags) : std::nullopt;
     auto table = document ? read_table(*document, diags) : std::nullopt;
-    if (table && table->device == device && table->suite == suite) return table;
+    if (!table || table->device != device || table->suite != *workload.suite) continue;
+    if (!workload.sizes.empty() || workload.small) leave_out_other_sizes(workload, *table);
+    return table;
   }
   return std::nullopt;
 }

@@ -27,8 +27,10 @@ struct PublishedTimes {
   std::optional<double> us_of(const std::string& id, std::string_view column) const;
 };
 
-// The published times for a suite on a device; nullopt, without an error, where there are none.
-std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, base::Diagnostics& diags);
+// The published times for a workload's suite on a device, without those of operators that the workload has in other
+// sizes; nullopt, without an error, where there are none.
+std::optional<PublishedTimes> load_published(std::string_view device, const api::Workload& workload,
+                                             base::Diagnostics& diags);
 
 // The columns of published times that our best programs are compared with: ROLLER's best of ten, the vendor's library.
 inline constexpr std::string_view kPublishedColumn = "roller_top10", kLibraryColumn = "library";

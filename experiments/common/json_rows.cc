@@ -11,7 +11,7 @@
 namespace tilescope::experiments {
 
 void write_json_rows(std::size_t rows, int jobs, const std::function<base::Value(std::size_t)>& row,
-                     const base::Value& summary, std::FILE* to) {
+                     const base::Map& others, std::FILE* to) {
   constexpr std::size_t kOfAText = 64, kTexts = 64;  // that are kept at a time
   const auto write = [to](std::string_view text) { std::fwrite(text.data(), 1, text.size(), to); };
   write("{\"rows\":[");
@@ -30,8 +30,11 @@ void write_json_rows(std::size_t rows, int jobs, const std::function<base::Value
     });
     for (std::size_t t = 0; t < count; ++t) write(texts[t]);
   }
-  write("],\n\"summary\":");
-  write(base::to_json(summary));
+  write("]");
+  for (const base::Entry& e : others) {
+    write(",\n" + base::to_json(e.key) + ":");
+    write(base::to_json(e.value));
+  }
   write("}\n");
 }
 

@@ -10,9 +10,9 @@
 
 namespace tilescope::experiments {
 
-// Writes {"rows":[...],"summary":{...}}. `rows` is the number of rows; `row` returns the row of an index and is called
-// by `jobs` threads.
+// Writes {"rows":[...]} and the other entries after them. `rows` is the number of rows; `row` returns the row of an
+// index and is called by `jobs` threads.
 void write_json_rows(std::size_t rows, int jobs, const std::function<base::Value(std::size_t)>& row,
-                     const base::Value& summary, std::FILE* to);
+                     const base::Map& others, std::FILE* to);
 
 }  // namespace tilescope::experiments

@@ -56,6 +56,11 @@ class Planner {
     if (!code) return out;
     out.row.usage = std::move(code->usage);
     const lower::Module& module = code->module;
+    if (lower::gathers(module)) {
+      out.row.errors.push_back(given.place +
+                               ": it reads by a table, and the inputs that a device is given are no indices");
+      return out;
+    }
     const std::vector<SampledOutput> outputs = sampled_outputs(*given.program, module, options_.samples);
     PlanTask& task = out.task.emplace();
     task.id = given.id;
@@ -94,6 +99,7 @@ class Planner {
         task.notes.emplace_back("dtype", dtype_of(*given.program));
         if (small_) task.notes.emplace_back("scale", "small");
         task.notes.emplace_back("baseline", std::string(name_of(b)));
+        task.remarks.emplace_back("operator", operator_text(*given.program));
         task.lines = *lines + timing();
       }
   }

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "api/given.h"
 #include "base/hash.h"
 #include "experiments/measure/measure.h"
+#include "expr/infer.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -48,7 +47,9 @@ MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string
       if (!program.empty()) out.programs[program] = {*us, number_in(row, "core_mhz")};  // a point of a curve has none
       continue;
     }
-    MeasuredTimes::Library& library = out.libraries[operator_key(text_in(row, "id"), text_in(row, "dtype"))];
+    const std::string of = text_in(row, "operator");
+    if (of.empty()) continue;
+    MeasuredTimes::Library& library = out.libraries[of];
     const bool moves = baseline == name_of(Baseline::kCopy), moved = library.name == name_of(Baseline::kCopy);
     if (library.name.empty() || (moves == moved ? *us < library.us : moved)) library = {baseline, *us};
   }
@@ -59,7 +60,11 @@ std::string program_hash(const tile::RProgram& p, const arch::ArchSpec& a) {
   return base::content_hash(base::to_json(tile::to_document(p, a)));
 }
 
-std::string operator_key(std::string_view id, std::string_view dtype) { return fmt::format("{} {}", id, dtype); }
+std::string operator_text(const tile::RProgram& p) {
+  std::string out;
+  for (std::size_t s = 0; s < p.stages(); ++s) out += (s == 0 ? "" : "; ") + expr::text_of(p.space(s).expression);
+  return out;
+}
 
 std::optional<double> number_in(const base::Map& row, std::string_view key) {
   const base::Value* v = value_in(row, key);

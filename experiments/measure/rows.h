@@ -31,14 +31,16 @@ struct MeasuredTimes {
     double us = 0;
   };
   std::map<std::string, Program> programs;  // by the hash of the program (program_hash)
-  // By operator_key: the fastest library that computes the operator, or the copy of its bytes where there is none.
+  // By what the operator computes (expr::text_of): the fastest library, or the copy of its bytes where there is none.
+  // Rows without `operator` may be of any size, and are left out.
   std::map<std::string, Library> libraries;
 };
 MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string_view chip);
 
-// A hash of the whole program; the key of an operator, made of its id and dtype.
+// A hash of the whole program.
 std::string program_hash(const tile::RProgram& p, const arch::ArchSpec& a);
-std::string operator_key(std::string_view id, std::string_view dtype);
+// What a program computes, as expr::text_of says it.
+std::string operator_text(const tile::RProgram& p);
 
 std::optional<double> number_in(const base::Map& row, std::string_view key);
 std::string text_in(const base::Map& row, std::string_view key);

@@ -2,6 +2,7 @@
 #include "experiments/report/detail/chips.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/plain_text.h"
+#include "experiments/common/shell.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -200,6 +202,25 @@ std::string options_of(const StoredWorkload& w) {
   std::string out = fmt::format("--op '{}' --size {}", expression_of(w), sizes_of(w, ","));
   if (const std::string shapes = shapes_of(w); !shapes.empty()) out += fmt::format(" --shape '{}'", shapes);
   return out + fmt::format(" --dtype {}", text(w.document.find("dtype")));
+}
+
+std::optional<std::string> options_of_sequence(const StoredSweep& sweep) {
+  base::Diagnostics diags;
+  const auto file = base::read_yaml(sweep.text, diags.add_source(sweep.file), diags);
+  const Value* workloads = file ? file->find("workloads") : nullptr;
+  const List* listed = workloads != nullptr ? workloads->get_if<List>() : nullptr;
+  if (listed == nullptr || listed->size() != 1) return std::nullopt;
+  const Value& item = listed->front();
+  std::string suite = text(item.find("suite"));
+  if (suite.empty() || item.find("only") != nullptr) return std::nullopt;
+  const std::filesystem::path beside = std::filesystem::path(sweep.file).parent_path() / suite;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(beside, none)) suite = beside.string();
+  std::string out = "--suite " + shell_word(suite);
+  for (const char* option : {"size", "dtype"})
+    if (const std::string given = text(item.find(option)); !given.empty())
+      out += fmt::format(" --{} {}", option, shell_word(given));
+  return out + " --sequence";
 }
 
 }  // namespace tilescope::experiments

@@ -221,13 +221,17 @@ std::pair<Map, List> programs_of(const Store& store, const SweepRows& rows) {
   return {Map{{"fields", std::move(out)}}, programs.take_codes()};
 }
 
-Map operators_of(const std::vector<StoredWorkload>& workloads) {
+Map operators_of(const StoredSweep& sweep) {
+  const std::vector<StoredWorkload>& workloads = sweep.workloads;
+  const bool sequence = sweep.is_sequence();
+  const auto of_sequence = sequence ? options_of_sequence(sweep) : std::nullopt;
   const auto column = [&](const std::function<Value(const StoredWorkload&)>& of) { return list_of(workloads, of); };
   return {{"id", column([](const StoredWorkload& w) { return Value(w.name); })},
           {"kind", column([](const StoredWorkload& w) { return Value(w.kind); })},
           {"weight", column([](const StoredWorkload& w) { return exact(w.weight); })},
           {"about", column([](const StoredWorkload& w) { return Value(about(w)); })},
-          {"command", column([](const StoredWorkload& w) { return Value(options_of(w)); })}};
+          {"command",
+           column([&](const StoredWorkload& w) { return sequence ? Value(of_sequence) : Value(options_of(w)); })}};
 }
 
 Map counts_of(const SweepRows& rows) {
@@ -264,6 +268,8 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
   const auto fact = [](std::string_view name, std::string text) { return Value(List{Value(name), Value(text)}); };
   List out{fact("store", store_path), fact("computed by", "tilescope " + store.tool_version()),
            fact("this page by", fmt::format("tilescope {}", version)), fact("evaluator", sweep.evaluator)};
+  if (sweep.is_sequence())
+    out.push_back(fact("times", "of a sequence: each operator finds in the caches what those before have left there"));
   if (const auto process = running_sweep(store_path))
     out.push_back(fact("note", fmt::format("a sweep was still writing to the store (process {})", *process)));
   return out;
@@ -281,9 +287,9 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
              {"title", sweep.title},
              {"version", version},
              {"provenance", provenance_of(store, sweep, store_path, version)},
-             {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}}},
+             {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}, {"sequence", sweep.is_sequence()}}},
              {"counts", counts_of(rows)},
-             {"operators", operators_of(rows.workloads)},
+             {"operators", operators_of(sweep)},
              {"axes", std::move(axes)},
              {"chips", chips_of(store, sweep, rows, std::move(places))},
              {"rows", rows_of(rows, std::move(program_codes))},

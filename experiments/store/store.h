@@ -84,8 +84,10 @@ struct StoredMultiFidelity {
 struct StoredWorkload {
   std::string name, kind;
   double weight = 1;
-  base::Value document;  // {"stages":[{"expr","sizes"}],"tensors":{name: shape},"dtype","accumulate"}
+  base::Value document;  // {"stages":[{"expr","sizes"}],"tensors":{name: shape},"dtype","accumulate"}; kPlaceInSequence
 };
+// The key of an operator's place in a sequence, in the documents of its operators.
+inline constexpr std::string_view kPlaceInSequence = "place";
 
 // A sweep as it was last run.
 struct StoredSweep {
@@ -97,6 +99,11 @@ struct StoredSweep {
   std::vector<StoredWorkload> workloads;
   std::optional<StoredMultiFidelity> multi_fidelity = std::nullopt;
   std::optional<StoredShards> shards = std::nullopt;  // only in a store that contains shards or was merged from them
+
+  // Whether the operators run one after another.
+  bool is_sequence() const {
+    return !workloads.empty() && workloads.front().document.find(kPlaceInSequence) != nullptr;
+  }
 };
 
 // A difference between the chip and its base, by the YAML's path; `from` is empty where the base has no such entry.

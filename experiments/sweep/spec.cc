@@ -55,8 +55,11 @@ class SpecReader {
     if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
     const Value* sequence = f.take("sequence");
     out_.sequence = base::as_bool(sequence, "sequence", diags_).value_or(false);
-    if (const Value* workloads = f.require("workloads"))
-      out_.workloads = read_workloads(*workloads, out_.sequence, file_);
+    if (const Value* workloads = f.require("workloads")) {
+      SweepWorkloads read = read_workloads(*workloads, out_.sequence, file_);
+      out_.workloads = std::move(read.all);
+      out_.tensors = std::move(read.tensors);
+    }
     read_programs(f.take("programs"));
     if (const Value* evaluator = f.take("evaluator")) read_evaluator(*evaluator);
     if (out_.sequence) check_sequence(sequence->at);
@@ -137,8 +140,6 @@ class SpecReader {
   }
 
   void check_sequence(base::Position at) {
-    expr::TensorsOfSequence tensors;
-    for (const SweepWorkload& w : out_.workloads) tensors.add(w.name, w.expression, w.inputs, diags_);
     if (out_.simulate || out_.multi_fidelity)
       diags_.error(at,
                    "sequence: the model alone evaluates the sequences of a sweep; leave evaluator out, or simulate "

@@ -278,7 +278,7 @@ class Runner {
         double construct_cpu_us = 0;
         std::vector<MadeRow> alone;
         for (std::size_t w = 0; w < spec_.workloads.size(); ++w) alone.push_back(make({task, w}, construct_cpu_us));
-        const std::vector<MadeRow> rows = in_sequence(std::move(alone), spec_.workloads, *tasks_[task].chip);
+        const std::vector<MadeRow> rows = in_sequence(std::move(alone), spec_, *tasks_[task].chip);
         for (const Unit& u : of_tasks[i]) keep(u, rows[u.workload], std::exchange(construct_cpu_us, 0));
       };
     });

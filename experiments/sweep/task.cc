@@ -70,21 +70,20 @@ std::vector<MadeRow> rows_to_simulate(const arch::ArchSpec& a, const construct::
   return out;
 }
 
-std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const std::vector<SweepWorkload>& workloads,
-                                 const arch::ArchSpec& a) {
-  std::vector<api::NamedExpression> operators;
-  for (const SweepWorkload& w : workloads) operators.push_back({w.name, w.kind, w.expression, 1, w.inputs});
+std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const SweepSpec& spec, const arch::ArchSpec& a) {
   base::Diagnostics diags;
-  const auto sequence = api::Sequence::of(operators, a, diags);
+  const auto sequence = api::Sequence::of(spec.tensors, a, diags);
   if (!sequence) {
     for (MadeRow& row : alone) row = failed(diags.sentences().front());
     return alone;
   }
-  std::vector<const tile::RProgram*> programs;
-  for (const MadeRow& row : alone) programs.push_back(row.program ? &*row.program : nullptr);
+  std::vector<const tile::RProgram*> programs(spec.tensors.count());
+  for (std::size_t w = 0; w < alone.size(); ++w)
+    if (alone[w].program) programs[spec.workloads[w].in_sequence] = &*alone[w].program;
   const auto estimates = sequence->estimates(programs, a);
   for (std::size_t w = 0; w < alone.size(); ++w)
-    if (estimates[w]) alone[w].row.prediction = api::prediction_of(*estimates[w], a, *alone[w].program);
+    if (const auto& estimate = estimates[spec.workloads[w].in_sequence])
+      alone[w].row.prediction = api::prediction_of(*estimate, a, *alone[w].program);
   return alone;
 }
 
@@ -144,12 +143,12 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
   const api::NamedText& file = *programs.file;
   const targets::Estimator estimate = targets::target_of(base.chip).estimate(base.chip);
   api::LineReader reader(file.name, base.chip);
-  std::map<std::string, std::size_t> workload_of;
+  std::map<std::string, std::vector<std::size_t>> workloads_of;  // an operator may be listed several times
   for (std::size_t w = 0; w < workloads.size(); ++w) {
     std::string key;
     const expr::Expression& e = workloads[w].expression;
     for (std::size_t s = 0; s < e.stages.size(); ++s) key += key_of(expr::single_stage(e, s));
-    workload_of.emplace(std::move(key), w);
+    workloads_of[std::move(key)].push_back(w);
   }
   std::vector<GivenForWorkload> out(workloads.size());
   std::vector<double> rank(workloads.size(), std::numeric_limits<double>::infinity());
@@ -159,13 +158,14 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
     if (!g.program) continue;
     std::string key;
     for (std::size_t s = 0; s < g.program->stages(); ++s) key += key_of(g.program->space(s).expression);
-    const auto found = workload_of.find(key);
-    if (found == workload_of.end()) continue;
-    const std::size_t w = found->second;
+    const auto found = workloads_of.find(key);
+    if (found == workloads_of.end()) continue;
     const double own = rank_of(g, estimate);
-    if (own >= rank[w]) continue;
-    rank[w] = own;
-    out[w] = {std::move(g.program), g.measured_us, {}};
+    if (own >= rank[found->second.front()]) continue;
+    for (const std::size_t w : found->second) {
+      rank[w] = own;
+      out[w] = {g.program, g.measured_us, {}};
+    }
   }
   for (GivenForWorkload& g : out)
     if (!g.program) g.why = fmt::format("no line of {} computes this operator", programs.name);

@@ -53,7 +53,7 @@ std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, c
 }
 
 std::string SweepTasks::plan_hash() const {
-  std::string all = fmt::format("{}\n{} points", spec_.text, plan_.points.size());
+  std::string all = fmt::format("{}\n{} points\n{}", spec_.text, plan_.points.size(), sequence_hash_);
   for (std::size_t b = 0; b < spec_.bases.size(); ++b) all += "\n" + chip_hashes_[b];
   for (const SweepWorkload& w : spec_.workloads)
     all += fmt::format("\n{} {} {} {}", w.name, w.kind, w.weight, base::to_json(w.document));
@@ -66,9 +66,9 @@ std::string SweepTasks::sequence_hash() const {
   if (!spec_.sequence) return {};
   base::List operators;
   for (const SweepWorkload& w : spec_.workloads) {
-    base::List inputs;
-    for (const expr::GivenInput& i : w.inputs) inputs.push_back(base::Map{{i.tensor, i.from}});
-    operators.push_back(base::Map{{"name", w.name}, {"operator", w.document}, {"inputs", std::move(inputs)}});
+    base::Map inputs;
+    for (const auto& [tensor, array] : spec_.tensors.shared(w.in_sequence)) inputs.push_back({tensor, array});
+    operators.push_back(base::Map{{"operator", w.document}, {"inputs", std::move(inputs)}});
   }
   return base::content_hash(base::to_json(operators));
 }

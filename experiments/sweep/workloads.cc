@@ -27,16 +27,17 @@ class WorkloadsReader {
  public:
   WorkloadsReader(bool sequence, const SweepFile& file) : sequence_(sequence), file_(file), diags_(file.diags) {}
 
-  std::vector<SweepWorkload> read(const Value& workloads) {
+  SweepWorkloads read(const Value& workloads) {
     const base::List* items = base::as_list(&workloads, "workloads", diags_);
     if (items == nullptr) return {};
     if (items->empty()) diags_.error(workloads.at, "workloads: no operator; list one at least");
     for (const Value& item : *items) read_item(item);
-    return std::move(out_);
+    return {std::move(out_), std::move(tensors_)};
   }
 
  private:
   void read_item(const Value& item) {
+    tensors_.begin_list();
     base::Fields f(item, "a workload", diags_);
     const Value* suite = f.take("suite");
     const Value* op = f.take("op");
@@ -78,10 +79,13 @@ class WorkloadsReader {
     if (!operators) return;
     const std::vector<std::string_view> chosen = read_only(only, *operators);
     for (api::NamedExpression& op : *operators) {
-      if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
+      const bool runs = only == nullptr || std::find(chosen.begin(), chosen.end(), op.id) != chosen.end();
+      const std::size_t number = tensors_.count();
+      if (sequence_) tensors_.add(op.id, op.expression, op.inputs, diags_, runs);
+      if (!runs) continue;
       const double counted = weight * static_cast<double>(op.count);
-      add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at, std::move(op.inputs)}, suite.at,
-          Given::kBySuite, given.value_or(""));
+      add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at, number}, suite.at, Given::kBySuite,
+          given.value_or(""));
     }
   }
 
@@ -115,7 +119,9 @@ class WorkloadsReader {
     if (text.op.text.empty()) return;
     if (auto e = api::expression_of(text, false, diags_)) {
       std::string kind = api::kind_of_whole(*e);
-      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}, item.at}, item.at,
+      const std::size_t number = tensors_.count();
+      if (sequence_) tensors_.add(id.value_or("op"), *e, {}, diags_);
+      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}, item.at, number}, item.at,
           id ? Given::kById : Given::kUnnamed);
     }
   }
@@ -158,6 +164,7 @@ class WorkloadsReader {
   Diagnostics& diags_;
   int unnamed_ = 0;
   std::vector<SweepWorkload> out_;
+  expr::TensorsOfSequence tensors_;
 };
 
 }  // namespace
@@ -181,10 +188,10 @@ Value document_of(const expr::Expression& e) {
                    {"accumulate", base::name_of(e.accumulate)}};
 }
 
-std::vector<SweepWorkload> read_workloads(const Value& workloads, bool sequence, const SweepFile& file) {
-  std::vector<SweepWorkload> out = WorkloadsReader(sequence, file).read(workloads);
-  for (std::size_t w = 0; sequence && w < out.size(); ++w)
-    out[w].document.get_if<base::Map>()->push_back({"place", static_cast<std::int64_t>(w)});
+SweepWorkloads read_workloads(const Value& workloads, bool sequence, const SweepFile& file) {
+  SweepWorkloads out = WorkloadsReader(sequence, file).read(workloads);
+  for (std::size_t w = 0; sequence && w < out.all.size(); ++w)
+    out.all[w].document.get_if<base::Map>()->push_back({std::string(kPlaceInSequence), static_cast<std::int64_t>(w)});
   return out;
 }
 

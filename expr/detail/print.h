@@ -10,6 +10,7 @@ namespace tilescope::expr {
 
 // `I[n,c,y*2+r-1,x/2]`
 std::string to_text(const Expression& e, const Stage& stage, const Read& read);
+std::string to_text(const Stage& stage, const Coordinate& c);
 
 // `C[m,n] +=! A[m,k] * B[k,n]`, with brackets where the parser needs them to read the same body.
 std::string to_text(const Expression& e, const Stage& stage);

@@ -19,18 +19,19 @@ std::optional<Expression> rebuilt(const Expression& raw, std::string& refusal);
 // The notes that rewriting made, without those of inference.
 std::vector<std::string> notes_of_rewriting(const Expression& e);
 
-// Appends the part of another body that computes a node; its reads get the numbers that `read_of` gives them. Returns
-// the node's new index. In post order such a part ends at its node and begins at its leftmost leaf.
+// Appends the part of another body that computes a node; its reads get the numbers that `read_of` gives them, its
+// indices those from `first_index` on. Returns the node's new index. In post order such a part ends at its node and
+// begins at its leftmost leaf.
 template <class ReadOf>
-int append(std::vector<Node>& to, const std::vector<Node>& from, int node, ReadOf read_of) {
+int append(std::vector<Node>& to, const std::vector<Node>& from, int node, ReadOf read_of, int first_index = 0) {
   int first = node;
   while (from[static_cast<std::size_t>(first)].left >= 0) first = from[static_cast<std::size_t>(first)].left;
   const int moved = static_cast<int>(to.size()) - first;
   for (int i = first; i <= node; ++i) {
     Node n = from[static_cast<std::size_t>(i)];
-    if (n.left >= 0) n.left += moved;
-    if (n.right >= 0) n.right += moved;
+    for_each_operand(n, [&](int& operand) { operand += moved; });
     if (n.kind == NodeKind::kRead) n.index = read_of(n.index);
+    if (n.kind == NodeKind::kIndex) n.index += first_index;
     to.push_back(n);
   }
   return node + moved;

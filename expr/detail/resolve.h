@@ -14,11 +14,12 @@ namespace tilescope::expr {
 // An expression whose axis sizes and tensor shapes are still open, with the places that later messages show.
 struct Draft {
   Expression e;
-  std::vector<base::Position> output_at;             // by stage
-  std::vector<std::vector<base::Position>> axis_at;  // by stage and axis: its first use
-  std::vector<std::vector<base::Position>> read_at;  // by stage and read
-  std::vector<std::size_t> rank;                     // by tensor
-  std::vector<base::Position> tensor_at;             // by tensor: its first use
+  std::vector<base::Position> output_at;                    // by stage
+  std::vector<std::vector<base::Position>> axis_at;         // by stage and axis: its first use
+  std::vector<std::vector<base::Position>> read_at;         // by stage and read
+  std::vector<std::vector<std::optional<double>>> outside;  // by stage and read: the given value outside the tensor
+  std::vector<std::size_t> rank;                            // by tensor
+  std::vector<base::Position> tensor_at;                    // by tensor: its first use
 };
 
 // Nothing where anything is wrong with the names, the order of the stages or the ranks.

@@ -30,7 +30,7 @@ class Printer {
 
   std::string text() {
     line(fmt::format("{} cores, {} B of each one's memory from {} on{}", p_.cores, p_.memory, p_.begin,
-                     p_.prearranged ? "; inputs lie where they are wanted" : ""));
+                     p_.prearranged ? "; inputs lie where they are wanted, but for halos" : ""));
     if (p_.dram.channels > 0)
       line(fmt::format("dram: {} B in {} channels, {} B in each in turn", p_.dram.bytes, p_.dram.channels,
                        p_.dram.interleave));

@@ -5,9 +5,10 @@
 // simulator and the machine that computes values (backends/ipu_sim) read nothing else; lower/bsp/places.h evaluates it.
 //
 // What it means:
-// - Stages run one after another. A stage begins with `arrange`, an exchange from the tensors' homes. Each iteration of
-//   its loops is an exchange of what changes (`moves`) and the arithmetic of a block. Where several cores have partial
-//   sums of a result, `reduce` follows. An exchange that fetches slices is followed by one that gathers them.
+// - Stages run one after another. A stage begins with `arrange`, an exchange from the tensors' homes; of prearranged
+//   inputs, of their halos alone (lower/bsp/halo.h). Each iteration of its loops is an exchange of what changes
+//   (`moves`) and the arithmetic of a block. Where several cores have partial sums of a result, `reduce` follows. An
+//   exchange that fetches slices is followed by one that gathers them.
 // - Where a stage `stores`, its results go to the DRAM in an exchange of their own: after each iteration whose block of
 //   results differs from the next one's, and after the last one, or after `reduce`.
 // - In an exchange every receiver names the elements that it needs; each element comes from the core whose memory has
@@ -151,7 +152,7 @@ struct Program {
   std::int64_t memory = 0;   // bytes that a core uses at most
   std::int64_t begin = 0;    // the address of the first of these bytes; offsets count from it
   Dram dram;                 // none where it has no channels
-  bool prearranged = false;  // inputs already lie where the first exchanges would bring them; these skip them
+  bool prearranged = false;  // inputs already lie where the first exchanges would bring them, but for halos
 };
 
 }  // namespace tilescope::lower::bsp

@@ -26,6 +26,10 @@ class Addresses {
 
   // In the tensor's memory: what a read (of the output: its only access) touches where the tile axes have these values.
   Located in_memory(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
+  // The same of an operand that is gathered: without what the index adds, and with the conditions of the table's
+  // element, whose place is `table`.
+  Located gathered_in_memory(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                             Affine& table);
   // In the tensor's memory: the element at coordinates `at` of the data tile that a read (of the output: its only
   // access) has, of the block's tile that begins at `begin` along the tile axes.
   Located tile_element(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& at,
@@ -46,6 +50,9 @@ class Addresses {
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
                     const std::vector<Affine>& axes);
 
+  // The coordinate, which need not be a tensor's, where the tile axes have these values.
+  Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);
+
  private:
   const expr::Stage& stage() const { return space_.stage(); }
   const std::vector<std::int64_t>& shape_of(const tile::Operand& o) const;
@@ -53,7 +60,6 @@ class Addresses {
   void guard(const Affine& value, std::int64_t bound, std::vector<Guard>& inside) const;
   // The value of one of the stage's own axes.
   Affine stage_axis(int axis, const std::vector<Affine>& axes);
-  Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);
   Located in_dims(const tile::Operand& o, const std::vector<Affine>& at) const;
   Affine by_runs(const tile::Operand& o, const std::vector<Affine>& axes);
   Located by_stage_axes(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);

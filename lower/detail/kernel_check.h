@@ -100,6 +100,7 @@ class KernelCheck {
   // check_statements.cc
   void statement(const Statement& s, const Inside& at);
   void copy(const Copy& c, const std::string& path);
+  void gather(const Copy& c, const std::string& path);
   void compute(const Compute& c, const std::string& path);
   void fragment(const Access& a, base::Dtype dtype, const std::string& path);
   void box(const TmaBox& b, const Inside& at);

@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 3> kChoices<Role> = {"input", "out
 template <>
 inline constexpr std::array<std::string_view, 3> kChoices<Space> = {"memory", "shared", "registers"};
 template <>
-inline constexpr std::array<std::string_view, 4> kChoices<expr::Reducer> = {"none", "sum", "max", "min"};
+inline constexpr std::array<std::string_view, 5> kChoices<expr::Reducer> = {"none", "sum", "max", "min", "product"};
 
 // What statements do, in the order of Statement::what.
 inline constexpr std::array kStatementNames =
@@ -57,6 +57,7 @@ void fields(Io& io, OneOf<Global> auto& g) {
   io("dtype", g.dtype);
   io("elements", g.elements, kCounts);
   io("role", g.role);
+  io.optional("indices", g.indices, {});
 }
 template <class Io>
 void fields(Io& io, OneOf<Kernel> auto& k) {
@@ -126,12 +127,21 @@ void fields(Io& io, OneOf<Copy> auto& c) {
   io.optional("when", c.when, {});
   io.optional("inside", c.inside, {});
   io.optional("asynchronous", c.asynchronous, false);
+  io.optional("gather", c.gather, {});
+}
+template <class Io>
+void fields(Io& io, OneOf<Gather> auto& g) {
+  io("index", g.index);
+  io("table", g.table);
+  io.optional("stride", g.stride, kCounts, 1);
+  io("extent", g.extent, kCounts);
 }
 template <class Io>
 void fields(Io& io, OneOf<Compute> auto& c) {
   io("target", c.target);
   io.optional("reducer", c.reducer, expr::Reducer::kNone);
   io.optional("operands", c.operands, {});
+  io.optional("indices", c.indices, {});
   io("body", c.body);
   io.optional("when", c.when, {});
 }
@@ -225,7 +235,7 @@ void fields(Io& io, OneOf<TmaStore> auto& b) {
   box_fields(io, b);
 }
 
-// --- nodes of a body: 0.5, {"read": 0}, {"scalar": "alpha"}, {"add": [0, 1]}, {"exp": [0]}
+// --- nodes of a body: 0.5, {"read": 0}, {"index": 0}, {"scalar": "alpha"}, {"add": [0, 1]}, {"exp": [0]}
 
 struct NodeName {
   expr::NodeKind kind{};
@@ -234,7 +244,7 @@ struct NodeName {
   std::size_t operands = 0;
 };
 
-// All but numbers, scalars and reads.
+// All but numbers, scalars, reads and indices.
 inline const std::vector<NodeName>& all_node_names() {
   static const std::vector<NodeName> kNames = [] {
     std::vector<NodeName> out = {{expr::NodeKind::kNegate, {}, "negate", 1},

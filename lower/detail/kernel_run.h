@@ -140,7 +140,10 @@ class KernelRun {
   // A TMA load is on its way to the word, which no thread may still be reading.
   void deliver(std::size_t buffer, std::int64_t at);
 
-  std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);
+  // `more`: what a gather adds to the offset.
+  std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t, std::int64_t more = 0);
+  // What a gather adds; its index has to be the table's, and one that there is.
+  std::int64_t gathered(const Gather& g, std::int64_t t);
   double read(std::size_t buffer, std::int64_t at, std::int64_t t);
   void write(std::size_t buffer, std::int64_t at, std::int64_t t, double value);
   // Fails where another thread may still be at the word that this one is about to write.

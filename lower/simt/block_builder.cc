@@ -20,7 +20,8 @@ int BlockBuilder::add(Buffer b) {
   return static_cast<int>(kernel_.buffers.size() - 1);
 }
 
-int BlockBuilder::memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role) {
+int BlockBuilder::memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role,
+                         const expr::IndexDistribution& indices) {
   const auto known =
       std::find_if(module_.globals.begin(), module_.globals.end(), [&](const Global& g) { return g.name == tensor; });
   const auto position = static_cast<int>(known - module_.globals.begin());
@@ -28,7 +29,8 @@ int BlockBuilder::memory(const std::string& tensor, base::Dtype dtype, std::int6
     module_.globals.push_back({tensor, dtype, elements, role});
   else if (known->role == Role::kOutput && role == Role::kInput)
     known->role = Role::kBetween;  // an earlier stage's result
-  const Global& g = module_.globals[static_cast<std::size_t>(position)];
+  Global& g = module_.globals[static_cast<std::size_t>(position)];
+  if (indices != expr::IndexDistribution{}) g.indices = indices;
   base::check(g.dtype == dtype && g.elements == elements, "stages agree about a tensor that they share");
   const auto same = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(),
                                  [&](const Buffer& b) { return b.space == Space::kGlobal && b.global == position; });

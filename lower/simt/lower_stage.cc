@@ -36,7 +36,7 @@ void add_inputs(Stage& s) {
   for (std::size_t i = 0; i < s.space().inputs.size(); ++i) {
     const expr::Tensor& t = s.tensor_of(s.space().inputs[i]);
     const bool inside = s.place.kept_inputs[i] != nullptr || s.place.held_inputs[i] != nullptr;
-    s.memory.push_back(inside ? -1 : s.block.memory(t.name, t.dtype, t.elements(), Role::kInput));
+    s.memory.push_back(inside ? -1 : s.block.memory(t.name, t.dtype, t.elements(), Role::kInput, t.indices));
   }
 }
 

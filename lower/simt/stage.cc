@@ -52,6 +52,12 @@ std::vector<expr::Node> Stage::body() const {
   return out;
 }
 
+std::vector<Affine> Stage::indices_of_body(const std::vector<Affine>& axes) {
+  std::vector<Affine> out;
+  for (const expr::Coordinate& c : stage().indices) out.push_back(addresses.coordinate(c, axes));
+  return out;
+}
+
 std::vector<Affine> Stage::local_values(const std::vector<std::vector<AxisLoop>>& loops) const {
   std::vector<Affine> local(space().axes.size());
   for (std::size_t a = 0; a < local.size(); ++a) local[a] = indices.along(a, loops[a]);

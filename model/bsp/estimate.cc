@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/bsp/bound.h"
+#include "model/bsp/detail/halo.h"
 #include "model/bsp/detail/phase.h"
 #include "tile/bsp/memory.h"
 
@@ -99,8 +100,8 @@ class StageModel {
 
   // From homes, and then between the cores that gather.
   Exchanges arranged() const {
+    if (prearranged_) return halos();
     Exchanges out;
-    if (prearranged_) return out;
     Phase first(homes_, counted_), second(homes_, counted_);
     for (std::size_t i = 0; i < s_.dataflow.size(); ++i) {
       if (s_.dataflow[i].how == Dataflow::kFetch) continue;
@@ -109,6 +110,20 @@ class StageModel {
     }
     out.add(first, 1);
     out.add(second, 1);
+    return out;
+  }
+
+  // Of prearranged inputs, what windows of neighbouring cores share.
+  Exchanges halos() const {
+    Exchanges out;
+    Phase p(homes_, counted_);
+    double bytes = 0;
+    for (std::size_t i = 0; i < s_.dataflow.size(); ++i) {
+      p.halo(i);
+      bytes += halo_bytes(s_, i);
+    }
+    out.add(p, 1);
+    out.received = bytes / of(s_.cores());  // of a core in the mean: those at the edges get less
     return out;
   }
 

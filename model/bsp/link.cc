@@ -199,6 +199,29 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t ring, double byte
   }
 }
 
+LinkModel::Hops LinkModel::hops_to(std::int64_t distance) const {
+  const std::int64_t far = std::abs(distance), columns = link_.columns.value_or(1), beyond = far % columns;
+  const bool back = beyond > columns - beyond;  // in the next row
+  return {far / columns + (back ? 1 : 0), back ? columns - beyond : beyond};
+}
+
+double LinkModel::way_to(std::int64_t distance) const {
+  if (link_.kind != arch::LinkKind::kMesh) return horizon_;
+  // Without a network the other way round one of two neighbours is nearly a round away.
+  if (link_.torus == arch::Torus::kOneWay && networks_ == 1) return horizon_;
+  const Hops h = hops_to(distance);
+  return 2 * of(link_.port) + of(link_.hop) * of(h.rows + h.columns);
+}
+
+// Neighbours on the other side get as much the other way round, over the other direction of a link or another network.
+void LinkModel::add_neighbour(std::int64_t distance, double bytes, Traffic& t) const {
+  if (link_.kind != arch::LinkKind::kMesh) return;
+  const Hops h = hops_to(distance);
+  const double ways = networks_ * (link_.torus == arch::Torus::kOneWay ? 1 : 2);
+  t.along_row += bytes * of(h.columns) / ways;
+  t.along_column += bytes * of(h.rows) / ways;
+}
+
 // Networks that go along rows first carry what a port sends along its row, with what other ports of the row do, then
 // along the columns of all receivers; those that go along columns first, the other way round. What ports get comes to
 // them likewise, last link first. Of a port's own bytes nearly all take the link beside it; of another port's in the

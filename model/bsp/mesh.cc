@@ -11,6 +11,7 @@
 #include "arch/hierarchy.h"
 #include "arch/ports.h"
 #include "base/integer.h"
+#include "model/bsp/detail/halo.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -249,6 +250,14 @@ void MeshTraffic::add_shift(std::size_t i) {
     const double bytes = elements * of(o.element.n);
     if (bytes > 0) send(place_of(at.at(next)), rectangles({core}).front(), {bytes, packets(bytes)});
   }
+}
+
+void MeshTraffic::add_halo(std::size_t i) {
+  for (std::int64_t core = 0; core < s_.cores(); ++core)
+    for (const HaloPart& p : halo_parts(s_, i, core)) {
+      const double bytes = of(p.bytes), runs = of(p.runs);
+      send(place_of(p.from), rectangles({core}).front(), {bytes, runs * packets(bytes / runs)});
+    }
 }
 
 void MeshTraffic::add_sums(double bytes, std::int64_t receivers) {

@@ -7,6 +7,7 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
+#include "model/bsp/detail/halo.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -144,6 +145,26 @@ Traffic StageHomes::shifted(std::size_t i) const {
   return t;
 }
 
+Traffic StageHomes::halo(std::size_t i) const {
+  Traffic t;
+  const std::int64_t core = core_of_most_halo(s_);
+  for (const HaloPart& p : halo_parts(s_, i, core)) {
+    t.received += of(p.bytes);
+    t.pieces += of(p.runs) * link_.packets(of(p.bytes) / of(p.runs));
+    link_.add_neighbour(p.from - core, of(p.bytes), t);
+  }
+  // A core sends to the neighbours on one side what it gets from those on the other.
+  t.sent = t.received, t.sent_pieces = t.pieces;
+  return t;
+}
+
+double StageHomes::halo_way(std::size_t i) const {
+  double way = 0;
+  const std::int64_t core = core_of_most_halo(s_);
+  for (const HaloPart& p : halo_parts(s_, i, core)) way = std::max(way, link_.way_to(p.from - core));
+  return way;
+}
+
 StageHomes::SumShares StageHomes::sum_shares() const {
   SumShares out;
   out.parts = tile::partial_sums(s_);
@@ -253,6 +274,12 @@ void Phase::gather(std::size_t input) {
 void Phase::shift(std::size_t input) {
   sum_ += of_.shifted(input);
   if (mesh_) mesh_->add_shift(input);
+}
+
+void Phase::halo(std::size_t input) {
+  sum_ += of_.halo(input);
+  of_neighbours_ = std::max(of_neighbours_.value_or(0), of_.halo_way(input));
+  if (mesh_) mesh_->add_halo(input);
 }
 
 void Phase::reduce() {

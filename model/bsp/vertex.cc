@@ -55,11 +55,16 @@ class Loads {
   // Cycles of one load of so many bytes of an input, in the mean over where it lies.
   double of(std::size_t input, std::int64_t bytes) const { return cycles(bytes, bytes, input); }
 
+  // Whether one load brings of each of `count` inputs what `bytes_of` says.
+  template <class BytesOf>
+  bool are_one(std::size_t count, const BytesOf& bytes_of) const {
+    return sum_of(count, bytes_of) <= path_;
+  }
+
   // Of an instruction that loads of each of `count` inputs what `bytes_of` says.
   template <class BytesOf>
   double together(std::size_t count, const BytesOf& bytes_of) const {
-    std::int64_t all = 0;
-    for (std::size_t i = 0; i < count; ++i) all += bytes_of(i);
+    const std::int64_t all = sum_of(count, bytes_of);
     double most = static_cast<double>(ceil_div(all, path_));
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       std::int64_t shared = 0;
@@ -71,6 +76,13 @@ class Loads {
   }
 
  private:
+  template <class BytesOf>
+  static std::int64_t sum_of(std::size_t count, const BytesOf& bytes_of) {
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < count; ++i) all += bytes_of(i);
+    return all;
+  }
+
   // Of `shared` bytes that come from the banks of an input, and of all, which come over the path.
   double cycles(std::int64_t shared, std::int64_t all, std::size_t input) const {
     const auto path = static_cast<double>(ceil_div(all, path_));
@@ -116,34 +128,87 @@ VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t co
     return i != second ? c.m * c.k * element : c.weight_load_width ? 0 : coefficients;
   });
   const double row = std::max(of(c.m * c.n * c.k) / of(c.per_core), loaded);
-  const double stream = of(workers * ceil_div(ceil_div(rows, c.m), workers)) * row;
   const arch::VertexOverhead none, &o = c.overhead ? *c.overhead : none;
+  // The busiest worker is one of those that pass a row more than others, or one of these, with few rows.
+  const std::int64_t passed = ceil_div(rows, c.m), most = ceil_div(passed, workers), least = passed / workers;
+  const auto few = [&](std::int64_t passes) {
+    return passes == 1 ? cycles(o.one_row) : passes == 2 ? cycles(o.two_rows) : 0;
+  };
+  const double stream = of(workers) * std::max(of(most) * row + few(most), of(least) * row + few(least));
   const double fixed = cycles(o.call) + column_blocks * cycles(o.column_block) + depth_blocks * cycles(o.depth_block) +
                        blocks * (cycles(o.block) + load);
   return {batch * (fixed + blocks * stream), batch * fixed};
 }
 
-// Vectors of a worker: what its loads bring, what it computes, what it stores. A reduction's loads run beside its
-// arithmetic; of an element for itself one waits for the other.
+// Arithmetic instructions of an iteration. A multiply-add is one, and so is a function, of whose cost nothing is known
+// here.
+std::int64_t instructions_of(const tile::TileSpace& space) {
+  auto n = static_cast<std::int64_t>(space.macs_per_iteration + space.other_flops_per_iteration +
+                                     space.special_per_iteration);
+  if (space.spatial < space.axes.size()) return std::max<std::int64_t>(1, n);
+  const std::vector<expr::Node>& body = space.stage().body;
+  const auto is_product = [&](int node) {
+    return body[static_cast<std::size_t>(node)].kind == expr::NodeKind::kMultiply;
+  };
+  for (const expr::Node& node : body)
+    if (node.kind == expr::NodeKind::kAdd || node.kind == expr::NodeKind::kSubtract)
+      n -= is_product(node.left) || is_product(node.right) ? 1 : 0;
+  return std::max<std::int64_t>(1, n);
+}
+
+// Whether an elementwise stage is one multiply-add, as B[i] + s * C[i]: libraries overlap the iterations of such a
+// loop.
+bool is_multiply_add(const tile::TileSpace& space) {
+  return space.special_per_iteration == 0 && space.other_flops_per_iteration == 2 && instructions_of(space) == 1;
+}
+
+// Whether sums lie side by side, and so do terms of all of them: a load brings a vector of terms of as many sums.
+bool sums_side_by_side(const tile::TileSpace& space) {
+  const int axis = space.output.contiguous_axis();
+  return axis >= 0 && std::all_of(space.inputs.begin(), space.inputs.end(),
+                                  [&](const tile::Operand& o) { return o.contiguous_axis() == axis; });
+}
+
+// Vectors of a worker: what its loads bring, what it computes, what it stores. A reduction's loads overlap with its
+// arithmetic; those of an elementwise loop, and its stores, only where the core can do all of them at once and one load
+// brings all operands. Else a load brings a vector of one operand (so compilers' loops: simehaa/IPU prints one).
 VertexCycles vector_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a, const Loads& from) {
   const std::int64_t workers = a.core.max_block_threads, width = c.per_core, interval = interval_of(a);
   std::int64_t results = 1, terms = 1;
   for (std::size_t x = 0; x < block.size(); ++x) (x < space.spatial ? results : terms) *= block[x];
-  const double loads = from.together(space.inputs.size(), [&](std::size_t i) {
+  const auto vector_of = [&](std::size_t i) {
     const tile::Operand& o = space.inputs[i];
     return static_cast<std::int64_t>(o.reads.size()) * width * o.element.n;
-  });
+  };
+  const double loads = from.together(space.inputs.size(), vector_of);
   const std::int64_t stores = ceil_div(width * space.output.element.n, stored_a_cycle(a));
-  // A multiply-add is one instruction; of a function's cost nothing is known here but that it is called.
-  const double flops = space.macs_per_iteration + space.other_flops_per_iteration + space.special_per_iteration;
-  const auto arithmetic = std::max<std::int64_t>(1, static_cast<std::int64_t>(flops));
+  const std::int64_t arithmetic = instructions_of(space);
   const arch::VertexOverhead none, &o = c.overhead ? *c.overhead : none;
   const double call = cycles(o.call);
   const auto of = [](std::int64_t n) { return static_cast<double>(n); };
   if (space.spatial == block.size()) {
     const std::int64_t vectors = ceil_div(ceil_div(results, workers), width);
-    return {call + of(interval * vectors) * (loads + of(arithmetic + stores)), call};
+    double step = std::max({loads, of(arithmetic), of(stores)});
+    if (!from.are_one(space.inputs.size(), vector_of)) {
+      step = of(arithmetic + stores);
+      for (std::size_t i = 0; i < space.inputs.size(); ++i) {
+        const tile::Operand& operand = space.inputs[i];
+        step += of(std::ssize(operand.reads)) * from.of(i, width * operand.element.n);
+      }
+    } else if (!arch::scratchpad_of(a)->overlap) {
+      step = loads + of(arithmetic + stores);
+    }
+    const double looped = step + (is_multiply_add(space) ? 0 : cycles(o.vector));
+    const double fixed = call + of(interval) * cycles(o.worker);
+    return {fixed + of(interval * vectors) * looped, fixed};
+  }
+  if (sums_side_by_side(space)) {
+    const std::int64_t vectors = ceil_div(ceil_div(results, workers), width);
+    const double fixed = call + of(interval) * cycles(o.worker);
+    return {fixed + of(interval * vectors) *
+                        (of(terms) * std::max(loads, of(arithmetic)) + of(stores) + cycles(o.sum_vector)),
+            fixed};
   }
   const std::int64_t runs = ceil_div(results, workers), vectors = ceil_div(terms, width);
   const double started = of(interval * runs) * cycles(o.block);

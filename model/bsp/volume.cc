@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "model/bsp/detail/halo.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -101,7 +102,8 @@ Brought brought(const BspStage& s, std::size_t i, bool prearranged) {
   // Of what is gathered every core brings its ring's part of it from the home.
   const double brings = s.dataflow[i].gathers() ? 1 / static_cast<double>(s.dataflow[i].ring) : 1;
   if (s.dataflow[i].how == Dataflow::kFetch) return {all, all * brings};
-  if (s.dataflow[i].how == Dataflow::kStationary) return prearranged ? Brought{} : Brought{once, once * brings};
+  if (s.dataflow[i].how == Dataflow::kStationary)
+    return prearranged ? Brought{halo_bytes(s, i), 0} : Brought{once, once * brings};
   // A slice that passes round was brought first, to another core of every ring.
   const double first = once / static_cast<double>(s.dataflow[i].ring);
   return prearranged ? Brought{all - first, 0} : Brought{all, first};

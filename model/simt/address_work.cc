@@ -129,7 +129,9 @@ double instructions_beside_reads(const StageProgram& p, std::size_t operand, con
   const double bodies = bodies_of(p);
   const double reads = tile::fragment_elements(p, operand) / vector * unrolled_reduction(p).iterations;
   const double tests = reads * guards(p, o).comparisons;  // sums are those of whole rows and columns of reads
-  return bodies * (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + tests);
+  // An index is multiplied and added to the pointer for each read.
+  const double gathered = o.gathered ? reads * m.address_instructions : 0;
+  return bodies * (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + tests + gathered);
 }
 
 double instructions_of_loops(const StageProgram& p) {

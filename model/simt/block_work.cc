@@ -58,6 +58,11 @@ class Worker {
     return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
   }
 
+  // The scheduler of a warp sends nothing while operands of its multiply-add come from one bank.
+  void wait_for_registers(double multiply_adds) {
+    work_.compute.issue_cycles += multiply_adds * warps_ * m_.conflict_cycles / static_cast<double>(m_.partitions);
+  }
+
   // `instructions` on integers and predicates of every warp of the block: slots, and lanes of their pipes.
   void add_integer(CoreBusy& phase, double instructions) const {
     phase.issue_cycles += issue_cycles(instructions);
@@ -166,6 +171,7 @@ class Worker {
     const double functions = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / c_.per_instruction + functions);
+    if (c_.program->matrix() == nullptr) wait_for_registers(points * space_.macs_per_iteration / c_.per_instruction);
     add_integer(work_.compute, c_.loop_instructions);
     work_.compute.execute(arithmetic_.use, operations * lanes);
     work_.compute.execute(wide ? arithmetic_.use : special(), functions * lanes);

@@ -61,8 +61,13 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
     rounds += input.rounds;
     if (input.comes != InputCounts::Comes::kDirect) continue;
     // They are there when the last one is, for all warps that asked for it.
-    const double missed = t.operand[i].missed_ratio * c.tiles_ahead * input.warps_that_share;
-    at_a_time = std::max(at_a_time, hit + std::min(1.0, missed) * (memory - hit));
+    const auto wait = [&](std::size_t operand) {
+      const double missed = t.operand[operand].missed_ratio * c.tiles_ahead * c.inputs[operand].warps_that_share;
+      return hit + std::min(1.0, missed) * (memory - hit);
+    };
+    // What is gathered is asked for when its index is there.
+    const auto& gathered = c.program->space->inputs[i].gathered;
+    at_a_time = std::max(at_a_time, wait(i) + (gathered ? wait(gathered->table) : 0));
   }
   if (c.copies) {
     rounds = std::max(1.0, std::ceil(rounds - 1e-9));

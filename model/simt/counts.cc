@@ -8,6 +8,7 @@
 #include "base/integer.h"
 #include "model/simt/detail/address_work.h"
 #include "model/simt/detail/flows.h"
+#include "model/simt/detail/gathered.h"
 #include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/registers.h"
 #include "model/simt/transfer/detail/costs.h"
@@ -148,6 +149,13 @@ class BlockCounter {
     c.beside = instructions_beside_reads(p_, i, g_);
     asked_[i] = {memory_access(p_, i, g_.warp), c.reads};
     c.access = memory_access_of(asked_[i].access);
+    if (space_.inputs[i].gathered && g_.has_core_cache) {
+      const auto granules = [&](std::int64_t of) {
+        return static_cast<std::int64_t>(std::lround(gathered_granules_of_access(p_, i, g_.warp, of)));
+      };
+      c.access.lines = granules(g_.line_bytes);
+      if (!g_.core_cache_shared) c.access.sectors = granules(g_.sector_bytes);
+    }
     c.warps_that_share = warps_that_share(p_, i, g_);
     return c;
   }

@@ -7,6 +7,8 @@
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
 #include "arch/hierarchy.h"
+#include "base/integer.h"
+#include "model/simt/detail/gathered.h"
 
 namespace tilescope::model {
 namespace {
@@ -47,7 +49,7 @@ void read_commands(const arch::DramLevel& dram, const Clocks& cycles, double cha
   const double of_group = dram.bank_groups ? cycles("ccd_l") / static_cast<double>(*dram.bank_groups) : 0;
   const double apart = std::max({sharing, cycles("ccd_s"), of_group});
   if (apart > data) rows.bursts_per_us = channel_mhz / apart;
-  if (!dram.dual_command_bus && dram.pseudo_channels > 1) rows.commands_per_us = channel_mhz / sharing;
+  if (!dram.dual_command_bus) rows.commands_per_us = channel_mhz / sharing;
 }
 
 }  // namespace
@@ -86,7 +88,11 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
 
 double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
                           const DramRows& rows) {
-  const tile::Runs runs = tile::runs_of(operand, together);
+  tile::Runs runs = tile::runs_of(operand, together);
+  if (operand.gathered) {
+    const std::int64_t run = gathered_run(operand, together);
+    runs = {base::ceil_div(runs.count * runs.length, run), run, 1};
+  }
   const double parts = static_cast<double>(tile::data_tile_elements(operand, moment)) /
                        static_cast<double>(tile::data_tile_elements(operand, together));
   const double run_bytes =

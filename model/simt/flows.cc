@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/integer.h"
+#include "model/simt/detail/gathered.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
@@ -79,6 +80,7 @@ double runs_under(const Operand& o, const Extents& tile, const tile::Runs& runs)
 
 // Bytes of the lines of the core's cache under a tile of an operand.
 double line_bytes_of(const Geometry& g, const Operand& o, const Extents& tile, std::int64_t start_multiple) {
+  if (o.gathered) return gathered_granules(o, tile, g.line_bytes) * static_cast<double>(g.line_bytes);
   const tile::Runs runs = tile::runs_of(o, tile);
   return static_cast<double>(runs.count) * run_bytes_of(o, runs, start_multiple, g.line_bytes);
 }
@@ -120,8 +122,10 @@ double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, 
                        AccessTable* known) {
   const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(g.warp));
   const std::int64_t sector = sector_of(p, g, i);
-  const std::int64_t sectors = granules_of(asked.access, sector, known);
-  return asked.per_warp * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
+  const Operand& o = p.space->operand(i);
+  const double sectors = o.gathered ? gathered_granules_of_access(p, i, g.warp, sector)
+                                    : static_cast<double>(granules_of(asked.access, sector, known));
+  return asked.per_warp * warps * (sectors * static_cast<double>(sector)) * share_of_cut_tiles(p, o);
 }
 
 }  // namespace
@@ -130,6 +134,9 @@ double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, 
 double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess* asked,
                         AccessTable* known) {
   const std::int64_t line = g.device_line_bytes, sector = sector_of(p, g, i);
+  if (p.space->operand(i).gathered)
+    return gathered_granules_of_access(p, i, g.warp, sector) * static_cast<double>(sector) /
+           gathered_granules_of_access(p, i, g.warp, line);
   const auto of_access = [&](const AccessPattern& access) {
     return static_cast<double>(granules_of(access, sector, known) * sector) /
            static_cast<double>(granules_of(access, line, known));
@@ -212,6 +219,13 @@ double share_stored_in_parts(const StageProgram& p, const ResultAccess& stores, 
   return partly / touched;
 }
 
+// Of an operand that is gathered, where the rest is known.
+void find_gathered(Flow& f, const Operand& o, const Extents& block, const Extents& all, std::int64_t sector) {
+  f.step_bytes = gathered_granules(o, block, sector) * static_cast<double>(sector);
+  f.useful_bytes = f.touched_bytes = gathered_bytes(o, block);
+  f.all_touched_bytes = gathered_bytes(o, all);
+}
+
 // Of an operand; `shares` are those of the blocks' tiles inside the stage's ranges.
 Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& shares, const ResultAccess& asked,
              AccessTable* known, ResultCounts& results) {
@@ -241,6 +255,7 @@ Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& sh
   if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, &asked, known);
   if (!output) {
     f.touched_bytes = tile::touched_elements(o, p.block) * element;
+    if (o.gathered) find_gathered(f, o, p.block, c.all, sector);
     return f;
   }
   f.step_bytes = std::max(f.step_bytes, f.requested_bytes);  // stores go through the core's cache one by one
@@ -257,6 +272,7 @@ Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& sh
 }  // namespace
 
 double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t start_multiple, std::int64_t granule) {
+  if (o.gathered) return gathered_granules(o, tile, granule) * static_cast<double>(granule);
   const tile::Runs runs = tile::runs_of(o, tile);
   return runs_under(o, tile, runs) * run_bytes_of(o, runs, start_multiple, granule);
 }

@@ -13,6 +13,15 @@ namespace {
 
 double cycles_or_zero(const std::optional<base::Cycles>& c) { return c ? static_cast<double>(c->n) : 0.0; }
 
+// Registers at random, in b banks that give one a cycle: the three operands of a multiply-add lie in one bank once in
+// b^2 times and wait two cycles, two of them do 3 (b - 1) times and wait one (docs/model.md, register banks).
+double conflict_cycles(const arch::ArchSpec& a) {
+  if (!a.core.register_banks) return 0;
+  const auto b = static_cast<double>(*a.core.register_banks);
+  const double left = a.compiler ? a.compiler->bank_conflicts.value_or(1) : 1;
+  return left * (2 + 3 * (b - 1)) / (b * b);
+}
+
 void read_core(const arch::ArchSpec& a, Machine& m) {
   m.clock_hz = static_cast<double>(a.clock.n);
   m.cores = a.core.count;
@@ -20,6 +29,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_threads = a.core.max_threads;
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
+  m.conflict_cycles = conflict_cycles(a);
   m.launch_us = a.launch_overhead.v;
   if (a.block_interval && a.block_interval->v > 0) m.block_interval_us = a.block_interval->v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);

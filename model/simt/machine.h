@@ -54,8 +54,7 @@ struct DramRows {
   // Bursts of all channels together: a channel's columns are ccd_s apart, those of one bank group ccd_l, and a bus that
   // pseudo-channels share passes one per clock. Absent where the data bus is the tighter limit.
   std::optional<double> bursts_per_us;
-  // Commands of all command buses that pseudo-channels share for rows and columns, and the slots that an activate and
-  // its precharge take.
+  // Commands of all command buses that carry rows and columns, and the slots that an activate and its precharge take.
   std::optional<double> commands_per_us;
   double commands_of_activate = 0;
   // Share of the time in which a channel's data bus works. A channel with one rank stops while it is refreshed, while
@@ -138,6 +137,7 @@ struct CoreRates {
   std::int64_t partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0;
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
+  double conflict_cycles = 0;  // that a multiply-add of a warp waits for registers of one bank, in the mean
   std::size_t pipes = 0;
   std::array<bool, arch::kMaxPipes> accesses{};  // whether a pipe executes accesses, and no arithmetic
   PipeUse integer, memory, scratchpad;           // of arch::kOtherInstructions

@@ -6,6 +6,7 @@
 
 #include "model/simt/detail/core_time.h"
 #include "model/simt/detail/flows.h"
+#include "model/simt/detail/gathered.h"
 #include "tile/microkernel/rules.h"
 #include "tile/overlap.h"
 
@@ -26,8 +27,8 @@ double touched_bytes(const tile::TileSpace& space, std::size_t i, const Machine&
   const auto element = static_cast<double>(o.element.n);
   const std::int64_t granule = std::max(std::min(m.sector_bytes, m.load_sector_bytes), m.dram_granule_bytes);
   constexpr std::int64_t kAtZero = 0;
-  return std::min({static_cast<double>(o.elements) * element, tile::touched_elements(o, all) * element,
-                   dram_bytes_under(o, all, kAtZero, granule)});
+  const double touched = o.gathered ? gathered_bytes(o, all) : tile::touched_elements(o, all) * element;
+  return std::min({static_cast<double>(o.elements) * element, touched, dram_bytes_under(o, all, kAtZero, granule)});
 }
 
 // Each iteration's own instructions, of the pipe that they hold longest.

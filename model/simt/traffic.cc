@@ -226,11 +226,14 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     add(t.distinct, distinct);
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
-    if (m.dram_rows.activates_per_us)
-      // Blocks that go through steps do so each at its own pace, and bring their parts of a row at different times.
+    if (m.dram_rows.activates_per_us) {
+      // Blocks that go through steps, or iterations that read directly, do so each at its own pace, and bring their
+      // parts of a row at different times.
+      const bool iterates = !output && c.inputs[i].comes == InputCounts::Comes::kDirect && c.points > c.depth;
+      const bool apart = !output && (c.all_steps() > 1 || iterates);
       add(activates,
-          o.dram_bytes * activates_per_byte(p.space->operand(i), moment,
-                                            !output && c.all_steps() > 1 ? block_moment : moment, m.dram_rows));
+          o.dram_bytes * activates_per_byte(p.space->operand(i), moment, apart ? block_moment : moment, m.dram_rows));
+    }
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;
   if (t.cores.written > 0) t.requests_per_byte.written = requests.written / t.cores.written;

@@ -61,6 +61,9 @@ AccessPattern result_write(const tile::StageProgram& p, std::int64_t vector, std
 // lowest corner of the block's tile, or, of an im2col operand, from its first element.
 AccessPattern memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
+// The same of a gathered operand where all elements of the table select one row.
+AccessPattern row_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
 // The widest access, in elements, with which a thread can read a cached operand from the scratchpad. The elements that
 // it needs in a step lie in runs: whole rows along reduced axes and axes that threads do not share, and up to
 // `per_thread` neighbours along one that they share. The access divides the run and the chip's widest access.

@@ -17,16 +17,34 @@ using base::ceil_div;
 
 Cycle of(const std::optional<base::Cycles>& c) { return Cycle(c ? c->n : 0); }
 
+// An index is converted before it is a value.
+bool computes(const expr::Node& node) { return node.computes() || node.kind == expr::NodeKind::kIndex; }
+
+// The product that a sum or difference adds as it multiplies, as a node's number; -1 where it adds none.
+int multiplied_by(const expr::Stage& s, const expr::Node& sum) {
+  if (sum.kind != expr::NodeKind::kAdd && sum.kind != expr::NodeKind::kSubtract) return -1;
+  for (const int operand : {sum.left, sum.right})
+    if (s.body[static_cast<std::size_t>(operand)].kind == expr::NodeKind::kMultiply) return operand;
+  return -1;
+}
+
 // Operations of one iteration, a product that is summed being one.
 std::int64_t operations(const expr::Stage& s) {
-  std::int64_t n = 0;
-  for (const expr::Node& node : s.body)
-    if (node.kind != expr::NodeKind::kNumber && node.kind != expr::NodeKind::kScalar &&
-        node.kind != expr::NodeKind::kRead)
-      ++n;
-  if (s.reducer == expr::Reducer::kNone) return std::max<std::int64_t>(1, n);
+  std::int64_t n = 0, multiply_adds = 0;
+  for (const expr::Node& node : s.body) {
+    if (computes(node)) ++n;
+    if (multiplied_by(s, node) >= 0) ++multiply_adds;
+  }
+  if (s.reducer == expr::Reducer::kNone) return std::max<std::int64_t>(1, n - multiply_adds);
   const bool fused = s.reducer == expr::Reducer::kSum && s.body.back().kind == expr::NodeKind::kMultiply;
   return fused ? n : n + 1;
+}
+
+// Whether a stage's body is a multiply-add and no more: its root adds the only product of what it reads.
+bool is_one_multiply_add(const expr::Stage& s) {
+  const int product = multiplied_by(s, s.body.back());
+  if (s.reducer != expr::Reducer::kNone || product < 0) return false;
+  return std::count_if(s.body.begin(), s.body.end(), computes) == 2;
 }
 
 // An even share of a number for each of several; the first ones get what is left.
@@ -160,12 +178,32 @@ Cycle Arithmetic::multiplied(std::int64_t rows, int passing, std::int64_t column
   // Of every worker's rows the same share loads from banks that others need too, or that are slow.
   std::vector<std::int64_t> issued = shared_out(ceil_div(rows, c.m), workers_);
   const std::int64_t most = issued.front(), row = loading(beside, most, multiplying);
-  for (std::int64_t& n : issued) n = n == most ? row : loading(beside, n, multiplying);
+  for (std::int64_t& n : issued) {
+    const std::int64_t few = n == 1 ? of(library.one_row).count() : n == 2 ? of(library.two_rows).count() : 0;
+    n = few + (n == most ? row : loading(beside, n, multiplying));
+  }
   return of(library.call) + depth_blocks * of(library.depth_block) + column_blocks * of(library.column_block) +
          blocks * (of(library.block) + in_turn(issued)) + loaded;
 }
 
-// Every worker has its vectors, or of a reduction its runs, one after another.
+// Whether the next result in memory is the next iteration of an axis, and its terms are the next elements of all
+// operands: the axis alone moves their last dimension, by one, and no other one.
+bool Arithmetic::sums_are_neighbours() const {
+  const std::vector<lower::bsp::Dim>& result = stage_.buffers[static_cast<std::size_t>(stage_.compute.result)].dims;
+  if (result.empty()) return false;
+  const lower::bsp::Dim& last = result.back();
+  if (last.whole || last.terms.size() != 1 || last.terms.front().coefficient != 1) return false;
+  const int axis = last.terms.front().axis;
+  return std::all_of(stage_.compute.operands.begin(), stage_.compute.operands.end(), [&](int operand) {
+    const std::vector<lower::bsp::Dim>& dims = stage_.buffers[static_cast<std::size_t>(operand)].dims;
+    std::int64_t moved = 0;
+    for (const lower::bsp::Dim& d : dims)
+      moved += std::count_if(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) { return t.axis == axis; });
+    return moved == 1 && !dims.back().whole && dims.back().terms == last.terms;
+  });
+}
+
+// Every worker has its vectors, or of a reduction its runs or vectors of sums, one after another.
 Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
   const arch::VertexOverhead none, &library = instruction_->overhead ? *instruction_->overhead : none;
   const std::int64_t width = instruction_->per_core;
@@ -184,16 +222,38 @@ Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
     else
       known->bytes += bytes;
   }
-  const std::int64_t arithmetic = operations(loops_);
-  std::vector<std::int64_t> issued;
-  if (reduces) {
-    issued = shared_out(results, workers_);
+  const std::int64_t arithmetic = operations(loops_), stored = stores(width * base::size_of(result_).n);
+  std::vector<std::int64_t> issued = shared_out(results, workers_);
+  if (reduces && sums_are_neighbours()) {
+    for (std::int64_t& n : issued) {
+      if (n == 0) continue;
+      const std::int64_t vectors = ceil_div(n, width);
+      n = of(library.worker).count() + loading(read, vectors * summed, arithmetic) +
+          vectors * (stored + of(library.sum_vector).count());
+    }
+  } else if (reduces) {
     for (std::int64_t& n : issued)
       n = n * of(library.block).count() + loading(read, n * ceil_div(summed, width), arithmetic);
   } else {
-    const std::int64_t beside = arithmetic + stores(width * base::size_of(result_).n);
-    issued = shared_out(results, workers_);
-    for (std::int64_t& n : issued) n = loading(read, ceil_div(n, width)) + ceil_div(n, width) * beside;
+    const std::int64_t of_loop = is_one_multiply_add(loops_) ? 0 : of(library.vector).count();
+    std::int64_t operands = 0;
+    for (const Load& l : read) operands += l.bytes;
+    const bool one_load = loads(operands) <= 1;
+    for (std::int64_t& n : issued) {
+      if (n == 0) continue;
+      const std::int64_t vectors = ceil_div(n, width);
+      // A vector's load, the arithmetic of the one before it and the store of the one before that go together; where
+      // operands do not come with one load, one comes after another.
+      std::int64_t steps = vectors * (arithmetic + stored);
+      if (one_load && memory_.overlap)
+        steps = loading(read, vectors, std::max(arithmetic, stored));
+      else if (one_load)
+        steps += loading(read, vectors);
+      else
+        for (const int b : stage_.compute.operands)
+          steps += loading({{b, width * base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n}}, vectors);
+      n = of(library.worker).count() + steps + vectors * of_loop;
+    }
   }
   return of(library.call) + in_turn(issued);
 }

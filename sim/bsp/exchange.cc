@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/integer.h"
+#include "lower/bsp/halo.h"
 
 namespace tilescope::sim::bsp {
 namespace {
@@ -243,20 +244,10 @@ Exchange Exchanges::gathering(const Stage& s, const std::vector<lower::bsp::Tran
     const lower::bsp::Ring& ring = s.rings[static_cast<std::size_t>(t.ring)];
     const Buffer& buffer = s.buffers[static_cast<std::size_t>(t.buffer)];
     for (std::int64_t core = 0; core < s.cores; ++core) {
-      // Where the slice's runs begin and end in the buffer.
-      Box slice = slice_of(s, t, core, at);
-      const Box all = box_of(s, buffer, core, at);
-      std::int64_t stride = 1;
-      std::vector<lower::bsp::Dim> dims = buffer.dims;
-      for (std::size_t d = dims.size(); d-- > 0;) {
-        slice[d].begin -= all[d].begin;
-        dims[d].stride = stride, dims[d].extent = all[d].length;
-        stride *= all[d].length;
-      }
+      const Box slice = slice_of(s, t, core, at);
       Transfer sent{.from = core, .bytes = elements_of(slice) * size_of(buffer), .operand = i};
       if (sent.bytes == 0) continue;
-      for_each_run(slice, dims,
-                   [&](std::int64_t, std::int64_t count) { sent.pieces += packets(count * size_of(buffer)); });
+      sent.pieces = pieces_within(slice, box_of(s, buffer, core, at), buffer);
       std::vector<std::int64_t> others;
       for (std::int64_t other = next_in(ring, core); other != core; other = next_in(ring, other))
         others.push_back(other);
@@ -275,6 +266,38 @@ Exchange Exchanges::gathering(const Stage& s, const std::vector<lower::bsp::Tran
       } else {
         for (const std::int64_t other : others) add({other});
       }
+    }
+  }
+  return out;
+}
+
+// Where the part's runs begin and end in the buffer that holds all of a core's box.
+std::int64_t Exchanges::pieces_within(Box part, const Box& all, const Buffer& buffer) const {
+  std::int64_t stride = 1, pieces = 0;
+  std::vector<lower::bsp::Dim> dims = buffer.dims;
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    part[d].begin -= all[d].begin;
+    dims[d].stride = stride, dims[d].extent = all[d].length;
+    stride *= all[d].length;
+  }
+  for_each_run(part, dims, [&](std::int64_t, std::int64_t count) { pieces += packets(count * size_of(buffer)); });
+  return pieces;
+}
+
+Exchange Exchanges::halos(const Stage& s) const {
+  Exchange out;
+  for (std::size_t i = 0; i < s.arrange.size(); ++i) {
+    const Buffer& buffer = s.buffers[static_cast<std::size_t>(s.arrange[i].buffer)];
+    for (std::int64_t core = 0; core < s.cores; ++core) {
+      const Box all = box_of(s, buffer, core, Counters(s.axes.size(), 0));
+      lower::bsp::for_each_halo(s, buffer, core, [&](std::int64_t from, const Box& part) {
+        out.transfers.push_back({.from = from,
+                                 .bytes = elements_of(part) * size_of(buffer),
+                                 .pieces = pieces_within(part, all, buffer),
+                                 .group = out.groups.size(),
+                                 .operand = i});
+      });
+      if (!out.transfers.empty() && out.transfers.back().group == out.groups.size()) out.groups.push_back({core});
     }
   }
   return out;

@@ -74,7 +74,10 @@ class StageRun {
   KernelReport run(Cycle begin) {
     for (std::int64_t core = 0; options_.timeline != nullptr && core < s_.cores; ++core)
       if (options_.timeline->shows(static_cast<int>(core))) shown_cores_.push_back(static_cast<int>(core));
-    if (!p_.prearranged || s_.number != 0) arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
+    if (p_.prearranged && s_.number == 0)
+      arranged_ = exchanged(exchanges_.halos(s_));
+    else
+      arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
     find_rounds();
     run_rounds();
     reduce();

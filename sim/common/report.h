@@ -70,6 +70,7 @@ struct KernelReport {
   std::int64_t blocks_per_core = 0;  // resident
   double waves = 0;                  // blocks / blocks resident on all cores
   std::int64_t registers_per_thread = 0;
+  std::int64_t registers_lacking = 0;  // that a thread would spill, and the simulation does not
   std::int64_t simulated_blocks = 0;
   double simulated_steps_ratio = 1;  // share of all iterations of the step loop, or of blocks where there is none
   bool exact = true;                 // nothing was extrapolated

@@ -19,7 +19,8 @@ lower::AccessCount counted(std::int64_t lanes, std::int64_t bytes) {
 }  // namespace
 
 AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& copy,
-                               const std::vector<std::int64_t>& bases, const AccessShapes& shapes)
+                               const std::vector<std::int64_t>& bases, const AccessShapes& shapes,
+                               const IndexTables& tables)
     : indices_(indices),
       copy_(copy),
       shapes_(shapes),
@@ -42,6 +43,15 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
   const auto need = [&](const LaneForm& f) {
     for (const int m : indices.mixed_of(f)) all.push_back(m);
   };
+  if (const auto& g = copy.gather) {
+    const lower::Buffer& table = indices.kernel().buffers[static_cast<std::size_t>(g->table.buffer)];
+    gathered_.emplace();
+    gathered_->entries = tables[static_cast<std::size_t>(table.global)];
+    gathered_->at = indices.form(g->table.offset, 1);
+    gathered_->stride_bytes = g->stride * element_bytes_;
+    gathered_->kept.resize(kKept);
+    need(gathered_->at);
+  }
   need(memory_);
   need(shared_);
   for (const auto* guards : {&copy.when, &copy.inside})
@@ -62,6 +72,7 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
 std::vector<int> AccessPatterns::block_indices() const {
   std::vector<int> of = key_indices_;
   indices_.add_uniforms_of(memory_, of);
+  if (gathered_) indices_.add_uniforms_of(gathered_->at, of);
   std::erase_if(of, [&](int i) { return !indices_.depends(i, lower::kBlockIndex); });
   return of;
 }
@@ -93,6 +104,7 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
 
 AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
   static const AccessPattern kNothing;
+  if (gathered_) return found_by_gather(warp, u);
   LastFound<Last>& kept = last_[static_cast<std::size_t>(warp)];
   const Last* known = kept.find(key_indices_, u, known_.forgotten());
   if (known == nullptr) {

@@ -102,8 +102,13 @@ class AddressCodeMaker {
     };
     if (const auto* c = std::get_if<lower::Copy>(&s.what)) copy(*c);
     if (const auto* c = std::get_if<lower::LoadMatrix>(&s.what)) copy(c->rows);
-    if (const auto* c = std::get_if<lower::Compute>(&s.what)) guard(c->when);
+    if (const auto* c = std::get_if<lower::Compute>(&s.what)) {
+      guard(c->when);
+      for (const Affine& index : c->indices)
+        if (const Linear value = linear(index); !value.terms.empty()) sum(value.terms);
+    }
     lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind) { address(a); });
+    if (const auto* c = std::get_if<lower::Copy>(&s.what); c != nullptr && c->gather) gathered_address();
   }
 
   void walk(const Loop& l) {
@@ -236,6 +241,11 @@ class AddressCodeMaker {
     if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;
     if (!at.terms.empty()) sum(at.terms);
     issue(level, &OverheadInstructions::integer, shared ? 1 : static_cast<double>(target_.address));
+  }
+
+  // The index, times the distance of its elements, is added to the pointer for each access.
+  void gathered_address() {
+    issue(open_.size() - 1, &OverheadInstructions::integer, static_cast<double>(target_.address));
   }
 
   // What of an address does not change in the loop around it stays in registers through all of it.

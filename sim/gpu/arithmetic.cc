@@ -21,6 +21,7 @@ using expr::NodeKind;
 // Instructions of one operation: those of the ordinary units and those of the special function units.
 struct Instructions {
   std::int64_t ordinary = 0, special = 0;
+  bool fused = false;  // one of the ordinary ones multiplies and adds
 };
 
 // A special function is its own instruction and the scaling of its argument; the others are what compilers expand them
@@ -37,10 +38,35 @@ Instructions of_call(Function f) {
       return {2, 2};
     case Function::kErf:
       return {14, 1};
+    // Powers by a logarithm and an exponential with a rest each; sines by the remainder of pi/2 and a polynomial. Both
+    // are counted in the PTX that NVCC 13.0 makes of them for usual arguments, conversions as special ones.
+    case Function::kPow:
+      return {76, 4};
+    case Function::kSin:
+    case Function::kCos:
+      return {24, 1};
+    case Function::kFloor:
+    case Function::kCeil:
+    case Function::kRound:
+      return {0, 1};
+    case Function::kSign:
+      return {4, 0};
+    case Function::kMod:
+      return {9, 2};  // a division, its floor and a multiply-add
     case Function::kRelu:
     case Function::kAbs:
     case Function::kMax:
     case Function::kMin:
+    case Function::kLess:
+    case Function::kLessEqual:
+    case Function::kGreater:
+    case Function::kGreaterEqual:
+    case Function::kEqual:
+    case Function::kNotEqual:
+    case Function::kAnd:
+    case Function::kOr:
+    case Function::kNot:
+    case Function::kSelect:
       return {1, 0};
   }
   return {1, 0};
@@ -65,6 +91,13 @@ Instructions of_wide_call(Function f) {
       return {27, 1};
     case Function::kErf:
       return {41, 0};
+    case Function::kMod:
+      return {10, 2};
+    case Function::kPow:
+      return {88, 1};
+    case Function::kSin:
+    case Function::kCos:
+      return {40, 1};
     default:
       return of_call(f);
   }
@@ -76,6 +109,8 @@ Instructions of_node(const Node& n, bool wide) {
     case NodeKind::kScalar:
     case NodeKind::kRead:
       return {};
+    case NodeKind::kIndex:
+      return {0, 1};  // its conversion
     case NodeKind::kNegate:
     case NodeKind::kAdd:
     case NodeKind::kSubtract:
@@ -91,14 +126,15 @@ Instructions of_node(const Node& n, bool wide) {
 
 Instructions of_statement(const lower::Compute& c, bool wide) {
   Instructions all;
-  for (const Node& n : c.body) {
-    const Instructions i = of_node(n, wide);
+  for (std::size_t n = 0; n < c.body.size(); ++n) {
+    if (expr::is_compared_index(c.body, n)) continue;
+    const Instructions i = of_node(c.body[n], wide);
     all.ordinary += i.ordinary;
     all.special += i.special;
   }
   if (c.reducer == expr::Reducer::kNone) return all;
-  const bool fused = c.reducer == expr::Reducer::kSum && c.body.back().kind == NodeKind::kMultiply;
-  if (!fused) ++all.ordinary;
+  all.fused = c.reducer == expr::Reducer::kSum && c.body.back().kind == NodeKind::kMultiply;
+  if (!all.fused) ++all.ordinary;
   return all;
 }
 
@@ -122,6 +158,22 @@ std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
   return base::ceil_div(chip.core.warp * chip.core.partitions * kCycleParts, unit.per_core);
 }
 
+// Parts of a cycle that a multiply-add waits for its three operands, in the mean over all the banks that they can lie
+// in.
+std::int64_t operand_wait(const arch::ArchSpec& chip) {
+  if (!chip.core.register_banks) return 0;
+  const std::int64_t banks = *chip.core.register_banks;
+  std::int64_t cycles = 0;
+  // The first lies in any bank, the second with it or in one of the others, which make no difference.
+  for (const bool together : {true, false})
+    for (std::int64_t c = 0; c < banks; ++c) {
+      const std::int64_t with_first = 1 + together + (c == 0), with_second = 1 + together + (c == (together ? 0 : 1));
+      cycles += (std::max(with_first, with_second) - 1) * (together ? 1 : banks - 1);
+    }
+  const double left = chip.compiler ? chip.compiler->bank_conflicts.value_or(1) : 1;
+  return std::llround(left * static_cast<double>(cycles * kCycleParts) / static_cast<double>(banks * banks));
+}
+
 }  // namespace
 
 void Arithmetic::hold(PipeParts& held, std::string_view instruction, std::int64_t parts) const {
@@ -141,6 +193,7 @@ ArithmeticCost Arithmetic::cost(const lower::Compute& c, const lower::Kernel& k)
   ArithmeticCost cost;
   cost.issue = n.ordinary + n.special;
   cost.computes = true;
+  if (n.fused) cost.operands = operand_wait(chip_);
   hold(cost.pipes, unit.name, n.ordinary * parts_of(chip_, unit));
   cost.latency = n.ordinary * unit.latency.n;
   if (n.special == 0) return cost;

@@ -25,8 +25,8 @@ constexpr Cycle cycle_of(std::int64_t parts) { return Cycle(parts / kCycleParts)
 constexpr Cycle end_of(std::int64_t parts) { return Cycle(base::ceil_div(parts, kCycleParts)); }
 
 std::int64_t pieces_of(const SegmentCost& c) {
-  const std::int64_t longest =
-      std::max({*std::max_element(c.pipes.begin(), c.pipes.end()), c.issue * kCycleParts, c.passes * kCycleParts});
+  const std::int64_t longest = std::max(
+      {*std::max_element(c.pipes.begin(), c.pipes.end()), c.issue * kCycleParts + c.operands, c.passes * kCycleParts});
   return std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
 }
 
@@ -62,7 +62,7 @@ Core::PipeReservation Core::take_pipes(const Warp& w, const SegmentCost& c, std:
     taken.end = std::max(taken.end, free);
     if (work > taken.longest) taken.begin = begin, taken.longest = work;
   };
-  const std::int64_t slots = parts(machine_.issue, c.issue) / pieces;
+  const std::int64_t slots = (parts(machine_.issue, c.issue) + c.operands) / pieces;
   take(issue_free_[partition], slots);
   if (timeline_ != nullptr) show_issue(w, slots);
   for (std::size_t p = 0; p < machine_.pipes.size(); ++p) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "sim/gpu/detail/product_loops.h"
 #include "sim/gpu/detail/registers.h"
 #include "sim/gpu/detail/spills.h"
 
@@ -39,11 +40,20 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
     const std::int64_t block = k.registers > 0 ? o.warps : std::max(o.warps, base::ceil_div(l.assumed_block, l.warp));
     const std::int64_t lanes = base::round_up(block, l.partitions) / l.partitions * l.warp;  // on the fullest one
     std::int64_t most = std::min(l.registers_per_thread, of_partition / lanes / step * step);
+    const std::int64_t own_lanes = base::round_up(o.warps, l.partitions) / l.partitions * l.warp;
+    require(k, m, "registers of a thread", step, of_partition / own_lanes);
     if (k.registers > 0) most = std::min(most, base::round_up(k.registers, step));
     o.registers_per_thread = std::min(base::round_up(needed, step), std::max(most, step));
     const HeldRegisters held = registers_held(k, m);
-    o.spilled_per_thread = std::max<std::int64_t>(0, held.common - o.registers_per_thread);
+    // A kernel that states its registers was made for them: its compiler reads operands as they are used.
+    const ProductLoop products = k.registers > 0 ? ProductLoop{} : largest_product_loop(k);
+    o.spilled_in_products =
+        std::clamp<std::int64_t>(products.registers() - o.registers_per_thread, 0, products.of_sums);
+    // Sums that lie in memory between iterations do so at barriers, too.
+    o.spilled_per_thread = std::max<std::int64_t>(0, held.common - o.spilled_in_products - o.registers_per_thread);
     o.spilled_sums_per_thread = std::max<std::int64_t>(0, held.sums - o.registers_per_thread);
+    const std::int64_t spilled = std::max(o.spilled_in_products + o.spilled_per_thread, o.spilled_sums_per_thread);
+    o.lacking_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread - spilled);
     const std::int64_t warps = of_partition / (o.registers_per_thread * l.warp) * l.partitions;
     blocks = std::min(blocks, std::max<std::int64_t>(1, warps / o.warps));
   }

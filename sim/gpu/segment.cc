@@ -18,6 +18,7 @@ constexpr std::int64_t kAnyAmount = 0;  // instead of a modulus
 
 void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
   issue += o.issue * times;
+  operands += o.operands * times;
   for (std::size_t p = 0; p < pipes.size(); ++p) pipes[p] += o.pipes[p] * times;
   computes = computes || o.computes;
   passes += o.passes * times;
@@ -212,6 +213,7 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
     case Kind::kCompute: {
       SegmentCost c;
       c.issue = n.cost.issue;
+      c.operands = n.cost.operands;
       c.pipes = n.cost.pipes;
       c.computes = n.cost.computes;
       c.passes = n.cost.passes;

@@ -7,6 +7,7 @@
 #include "lower/counters.h"
 #include "lower/statement_parts.h"
 #include "sim/gpu/detail/lifetimes.h"
+#include "sim/gpu/detail/product_loops.h"
 #include "sim/gpu/detail/registers.h"
 
 namespace tilescope::sim {
@@ -116,6 +117,19 @@ Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std
     before.push_back({lower::Loop{i, accesses, {{lower::Copy{there, here, whole, {}, {}, false}, {}}}}, "spill"});
     behind.push_back({lower::Loop{i, accesses, {{lower::Copy{here, there, whole, {}, {}, false}, {}}}}, "fill"});
   };
+  if (occupancy.spilled_in_products > 0)
+    for_each_product_loop(own, [&](const ProductLoop& loop, std::vector<Statement>& body) {
+      std::int64_t left = occupancy.spilled_in_products;
+      for (std::size_t b = 0; b < loop.sums.size() && left > 0; ++b) {
+        if (!loop.sums[b]) continue;
+        spill(b, left);
+        left -= registers_of(k.buffers[b]);
+      }
+      body.insert(body.begin(), behind.begin(), behind.end());
+      body.insert(body.end(), before.begin(), before.end());
+      before.clear();
+      behind.clear();
+    });
   for (const auto& [common, spilled] :
        {std::pair(true, occupancy.spilled_per_thread), std::pair(false, occupancy.spilled_sums_per_thread)}) {
     const Peak peak = peak_of(k, lives, is_common, common);

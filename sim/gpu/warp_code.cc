@@ -10,12 +10,12 @@
 
 namespace tilescope::sim {
 
-WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
-                   const Machine& machine)
+WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const IndexTables& tables,
+                   const arch::ArchSpec& chip, const Machine& machine)
     : indices_(kernel, chip.core.warp) {
   if (machine.part) groups_.emplace(kernel.blocks, *machine.part);
   const AccessShapes shapes = access_shapes(machine);
-  for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
+  for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes, tables);
   WarpCodeBuilder(*this, kernel, bases, chip, machine).build();
   const auto has = [&](WarpOp::Kind kind) {
     return std::any_of(ops_.begin(), ops_.end(), [&](const WarpOp& op) { return op.kind == kind; });

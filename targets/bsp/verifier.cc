@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/ipu_sim/machine.h"
+#include "expr/work.h"
 #include "lower/bsp/lower.h"
 #include "lower/bsp/places.h"
 #include "model/bsp/volume.h"
@@ -49,7 +50,7 @@ class MachineVerifier : public Verifier {
     double points = 0;
     for (std::size_t s = 0; s < program.stages(); ++s)
       if (const expr::Expression& e = program.space(s).expression; !ipu_sim::multiplies(e))
-        points += lower::points_of(e);
+        points += expr::points_of(e);
     return points;
   }
 
@@ -76,7 +77,7 @@ class MachineVerifier : public Verifier {
       if (const int stage = p.tensors[t].home.stage; stage >= 0) {
         const auto& e = p.expressions[static_cast<std::size_t>(stage)];
         const double elements = static_cast<double>(p.tensors[t].elements);
-        const double outputs = points / static_cast<double>(p.stages.size()) / lower::points_of(e) * elements;
+        const double outputs = points / static_cast<double>(p.stages.size()) / expr::points_of(e) * elements;
         out[p.tensors[t].name] = sampled(p, static_cast<int>(t), outputs, random);
       }
     return out;

@@ -44,12 +44,12 @@ std::optional<tile::RProgram> retargeted_to(tile::RProgram p, const arch::ArchSp
 
 std::optional<tile::RProgram> fuse(const expr::Expression& e, const tile::RProgram& unfused,
                                    const std::vector<base::Microseconds>& stage_times, const arch::ArchSpec& a,
-                                   const construct::Restrictions& given) {
+                                   const construct::Restrictions& given, construct::KnownRuns* known) {
   std::vector<construct::Ranked> alone;
   for (std::size_t s = 0; s < unfused.stages(); ++s) alone.push_back({unfused.simt()[s], stage_times[s]});
   construct::Restrictions restrictions = given;
   restrictions.lowering_refusal = &lower::lowering_refusal;
-  return construct::fuse(e, alone, model::make_machine(a), restrictions);
+  return construct::fuse(e, alone, model::make_machine(a), restrictions, known);
 }
 
 bool same_programs(const arch::ArchSpec& a, const arch::ArchSpec& b, base::Dtype dtype, base::Dtype accumulate) {

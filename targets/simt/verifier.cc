@@ -7,6 +7,7 @@
 
 #include "arch/hierarchy.h"
 #include "backends/cuda/host_run.h"
+#include "expr/work.h"
 #include "lower/interpret.h"
 #include "lower/lower.h"
 #include "model/simt/estimate.h"
@@ -36,6 +37,17 @@ lower::NamedValues outputs_of(const lower::Module& m, std::vector<expr::Values> 
   return out;
 }
 
+// The module with what its tables of indices held when it ran, which the simulator would draw where a stage computes
+// them.
+lower::Module with_known_tables(const lower::Module& m, const std::vector<expr::Values>& globals) {
+  lower::Module out = m;
+  const auto tables = lower::index_tables(m);
+  for (std::size_t g = 0; g < globals.size(); ++g)
+    if (tables[g] != nullptr)
+      out.globals[g].entries = std::make_shared<const std::vector<std::int32_t>>(globals[g].begin(), globals[g].end());
+  return out;
+}
+
 class KernelVerifier : public Verifier {
  public:
   explicit KernelVerifier(const arch::ArchSpec& a) : arch_(a), compiler_(a), machine_(model::make_machine(a)) {}
@@ -44,7 +56,7 @@ class KernelVerifier : public Verifier {
 
   double slow_points(const tile::RProgram& program) const override {
     double points = 0;
-    for (std::size_t s = 0; s < program.stages(); ++s) points += lower::points_of(program.space(s).expression);
+    for (std::size_t s = 0; s < program.stages(); ++s) points += expr::points_of(program.space(s).expression);
     return points;
   }
 
@@ -78,13 +90,16 @@ class KernelVerifier : public Verifier {
     lower::interpret(*p.module, scalars, interpreted);
     out.outputs.push_back(outputs_of(*p.module, std::move(interpreted)));
     std::vector<lower::KernelCounters> counted, simulated;
+    const bool gathers = lower::gathers(*p.module);
+    lower::Module known;
     for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting}) {
       cuda::HostResult r = compiler_.run(p.compiled, {build, seed, scalars, inputs});
       if (!r.ok()) throw std::runtime_error(r.error);
+      if (gathers) known = with_known_tables(*p.module, r.globals);
       out.outputs.push_back(outputs_of(*p.module, std::move(r.globals)));
       counted = std::move(r.counters);  // of the second build, which counts
     }
-    for (sim::KernelReport& k : sim::simulate(*p.module, arch_, {.mode = sim::Mode::kFull}).kernels)
+    for (sim::KernelReport& k : sim::simulate(gathers ? known : *p.module, arch_, {.mode = sim::Mode::kFull}).kernels)
       simulated.push_back(std::move(k.counters));
     out.run = totals_of(counted);
     out.simulated = totals_of(simulated);

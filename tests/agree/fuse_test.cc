@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "construct/known_runs.h"
 #include "construct/roller.h"
+#include "expr/stages.h"
 #include "expr/suites.h"
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
@@ -20,6 +22,7 @@
 #include "tests/support/build.h"
 #include "tests/support/random_program.h"
 #include "tile/group.h"
+#include "tile/program_json.h"
 
 namespace tilescope::construct {
 namespace {
@@ -92,6 +95,23 @@ TEST(GraphConnecting, ASmallerScratchpadHoldsFewerTensors) {
     before = kernels;
   }
   EXPECT_GT(before, 2u) << "rows of scores do not stay in 256 bytes";
+}
+
+// Other names for everything: a run that was seen under one name is found under the other, as it is found anew.
+RC_GTEST_PROP(KnownRuns, GiveWhatIsFoundWithoutThem, ()) {
+  static const OnChip kChip("v100");
+  const expr::Expression e = tests::any_chain(40);
+  const expr::Expression other = expr::numbered(e);
+  const std::vector<Ranked> alone = kChip.alone(e), alone_other = kChip.alone(other);
+  RC_PRE(!alone.empty());
+  KnownRuns known;
+  const auto text = [](const std::optional<tile::RProgram>& p) {
+    return p ? base::to_json(tile::to_document(*p, kChip.spec)) : "none";
+  };
+  const std::string anew = text(fuse(e, alone, kChip.machine));
+  RC_ASSERT(text(fuse(e, alone, kChip.machine, {}, &known)) == anew);
+  RC_ASSERT(text(fuse(e, alone, kChip.machine, {}, &known)) == anew);
+  RC_ASSERT(text(fuse(other, alone_other, kChip.machine, {}, &known)) == text(fuse(other, alone_other, kChip.machine)));
 }
 
 RC_GTEST_PROP(GraphConnecting, ComputesWhatTheStagesSayAndIsNeverSlower, ()) {

@@ -20,6 +20,7 @@
 #include "model/simt/estimate.h"
 #include "sim/bsp/simulate.h"
 #include "sim/simulate.h"
+#include "tests/agree/listener_calls.h"
 #include "tests/agree/listener_traffic.h"
 #include "tests/agree/listener_welder.h"
 #include "tile/bsp/document.h"
@@ -363,7 +364,10 @@ Listener::Listener(const ArchSpec& chip) : chip_(chip) {
     add_overtaking();
   }
   if (chip.chip_class == ChipClass::kGpu) add_programs();
-  if (chip.chip_class == ChipClass::kBsp) add("programs of cores that exchange", exchanged_answer);
+  if (chip.chip_class == ChipClass::kBsp) {
+    add("programs of cores that exchange", exchanged_answer);
+    add("calls of a core", called_answer);
+  }
   if (chip.chip_class == ChipClass::kBsp && arch::dram_of(chip) != nullptr) add("copies from a DRAM", streamed_answer);
 }
 

@@ -83,7 +83,11 @@ TEST_F(Calibrate, BandsAlone) {
       StartsWith(
           "b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\n80 % interval of measured over predicted"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
-  EXPECT_THAT(bad_input(calibrate(file, {"--bands-only", "--seed", "2"})), HasSubstr("--bands-only"));
+  const Json halved = json(calibrate(file, {"--bands-only", "--seed", "2"})).at("bands").at(0);
+  EXPECT_THAT(keys_of(halved), ElementsAre("kind", "dtype", "low_ratio", "high_ratio", "rows", "shapes", "check"));
+  EXPECT_THAT(keys_of(halved.at("check")), ElementsAre("coverage_ratio", "rows", "shapes"));
+  EXPECT_EQ(halved.at("check").at("rows"), 8);
+  EXPECT_THAT(run(calibrate(file, {"--bands-only", "--seed", "2"})).out, HasSubstr("other rows shapes within"));
   const CliResult wide = run(calibrate(file, {"--bands-only", "--min-threads", "257"}));
   EXPECT_EQ(wide.status, 2);
   EXPECT_THAT(wide.err, HasSubstr("b.jsonl: no row to learn from; out.yaml is not written\n"));

@@ -43,6 +43,39 @@ TEST_F(Compare, OfLibrariesIsByKindAndDuration) {
               HasSubstr("no times of suite 'roller' on t4"));
 }
 
+// A library's time counts for what it computed, whatever the operator is called.
+TEST_F(Compare, OfLibrariesIsOfTheSameComputation) {
+  write("s.yaml",
+        "variables: {m: 512}\noperators:\n"
+        "  - {id: C0, op: 'C[m,n] +=! A[m,k] * B[k,n]', sizes: {m: m, n: 512, k: 512}}\n");
+  write("rows.jsonl",
+        R"({"key":"1","id":"C0","dtype":"f32","chip":"h200","baseline":"cublas","measured_us":9,)"
+        R"("operator":"C[m,n] +=! A[m,k] * B[k,n] m=512 n=512 k=512 A[512,512] B[512,512] C[512,512] f32"})"
+        "\n"
+        R"({"key":"2","id":"C0","dtype":"f32","chip":"h200","baseline":"cublas","measured_us":1})"
+        "\n");
+  const Args own = {"compare", "--arch", "h200", "--suite", "s.yaml", "--rows", "rows.jsonl", "--baseline", "library"};
+  EXPECT_EQ(json(own).at("rows").at(0).at("measured_us"), 9);
+  const std::string none = "no time of a library is known of any operator of suite 's.yaml' on h200";
+  EXPECT_THAT(bad_input(with(own, {"--size", "m=256"})), HasSubstr(none));
+  EXPECT_THAT(bad_input(with(own, {"--dtype", "f16"})), HasSubstr(none));
+  EXPECT_THAT(bad_input({"compare", "--arch", "h200", "--suite", "s.yaml", "--baseline", "library"}), HasSubstr(none))
+      << "roller's C0 is a convolution";
+}
+
+TEST_F(Compare, TimesOfABoardAreNotThoseOfAChangedOne) {
+  write("s.yaml", "operators:\n  - {id: a, op: 'O[i] = relu(I[i])', sizes: {i: 4194304}}\n");
+  write("rows.jsonl", R"({"key":"1","id":"a","dtype":"f32","chip":"h200","baseline":"torch-relu","measured_us":15,)"
+                      R"("operator":"O[i] = relu(I[i]) i=4194304 I[4194304] O[4194304] f32"})"
+                      "\n");
+  const Args own = {"compare", "--arch", "h200", "--suite", "s.yaml", "--rows", "rows.jsonl", "--baseline", "library"};
+  EXPECT_EQ(run(own).err, "");
+  const Args changed = with(own, {"--set", "core.count=64"});
+  const std::string note = "--set: measured times are of h200 as it is, without these changes";
+  EXPECT_THAT(run(changed).err, HasSubstr("note: " + note + "\n"));
+  EXPECT_EQ(Json::parse(run(with(changed, {"--json"})).out).at("notes").back(), note);
+}
+
 TEST_F(Compare, BearsTheContractsNames) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8) + line("c", "g", measured(20), 32));

@@ -234,7 +234,8 @@ class OnFakeDriver(unittest.TestCase):
 
     def test_calls_of_pytorch_become_rows(self):
         calls = {call: axes for of_suite in stages.TORCH.values() for call, axes in of_suite.values()}
-        operators = [{"id": call, "kind": "k", "dtype": "f16", "call": call, "sizes": [8] * len(axes.split())}
+        operators = [{"id": call, "kind": "k", "dtype": "f16", "call": call, "operator": f"{call} f16",
+                      "sizes": [8] * len(axes.split())}
                      for call, axes in calls.items()]
         bundle = self.bundle(torch=json.dumps(operators))
         (self.folder / "stub").mkdir()
@@ -246,6 +247,7 @@ class OnFakeDriver(unittest.TestCase):
         self.assertEqual(found["layernorm"]["error"], "CUDA out of memory")
         self.assertEqual(found["attention"]["measured_us"], 2000)
         self.assertEqual(found["attention"]["baseline"], "torch-sdpa")
+        self.assertEqual(found["attention"]["operator"], "attention f16")
         measure(bundle, self.out, PYTHONPATH=str(self.folder / "stub"))
         lines = (self.out / "nvidia-h200.jsonl").read_text()
         self.assertEqual(lines.count('"id":"attention"'), 1)

@@ -159,12 +159,20 @@ std::string kept_row(const std::string& plan, const std::string& id, double us) 
 }
 
 TEST_F(Measure, GivesCompareItsThirdColumn) {
+  const Json shown = json({"suite", "show", "roller-small"});
+  const auto operator_text = [&](const std::string& id) {
+    for (const Json& op : shown["operators"])
+      if (op["id"] == id) return op["operator"].get<std::string>();
+    return std::string();
+  };
   const Args suite = {"--arch", "h200", "--suite", "roller-small"};
   ASSERT_EQ(run(with({"measure", "--dry-run", "--plan", "plan"}, suite)).status, 0);
   const std::string plan = text_of_file(path("plan/plan.txt"));
-  write("rows.jsonl",
-        kept_row(plan, "SMALL_M1", 25) + kept_row(plan, "SMALL_M2", 15) +
-            R"({"key":"l","id":"SMALL_M1","dtype":"f32","chip":"h200","baseline":"cublas","measured_us":20})" + "\n");
+  write(
+      "rows.jsonl",
+      kept_row(plan, "SMALL_M1", 25) + kept_row(plan, "SMALL_M2", 15) +
+          R"({"key":"l","id":"SMALL_M1","dtype":"f32","chip":"h200","baseline":"cublas","measured_us":20,"operator":")" +
+          operator_text("SMALL_M1") + "\"}\n");
   const Json document = json(with({"compare", "--rows", "rows.jsonl"}, suite));
   const Json first = document["rows"][0], second = document["rows"][1];
   EXPECT_EQ(first["measured_us"], 25);

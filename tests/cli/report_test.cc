@@ -56,6 +56,31 @@ TEST_F(Report, TheCommandsInItAreTakenAsTheyAre) {
   EXPECT_EQ(r.status, 0) << r.err;
 }
 
+TEST_F(Report, OfASequenceTheCommandCompilesTheSequence) {
+  write("layer.yaml",
+        "variables: {i: 64}\noperators:\n  - {id: first, op: 'Y[i] = X[i] + 1', sizes: {i: i}}\n"
+        "  - {id: second, op: 'Z[i] = Y[i] * 2', sizes: {i: i}}\n");
+  const auto report = [&](const std::string& workloads) {
+    write("s.yaml",
+          "sweep: S\nbase: a100\naxes: {memory.l2.capacity: [160 MiB]}\nsequence: true\nworkloads:\n" + workloads);
+    std::filesystem::remove(path("r.db"));
+    EXPECT_EQ(run({"sweep", "s.yaml", "--store", "r.db"}).status, 0);
+    return json({"report", "r.db"});
+  };
+  const Json one = report("  - {suite: layer.yaml, size: i=4194304}\n");
+  EXPECT_TRUE(one.at("sweep").at("sequence").get<bool>());
+  EXPECT_THAT(one.at("provenance").dump(), HasSubstr(R"(["times","of a sequence)"));
+  EXPECT_EQ(one.at("operators").at("command").at(1), "--suite layer.yaml --size i=4194304 --sequence");
+  const Json compiled =
+      json({"compile", "--arch", "a100", "--suite", "layer.yaml", "--size", "i=4194304", "--sequence"});
+  EXPECT_NEAR(compiled.at("operators").at(1).at("programs").at(0).at("predicted_us").get<double>(),
+              one.at("rows").at("predicted_us").at(1).get<double>(), 0.01)
+      << "the base's second operator";
+  for (const char* others : {"  - {suite: layer.yaml, only: [first, second]}\n",
+                             "  - {suite: layer.yaml}\n  - {suite: layer.yaml, size: i=32}\n"})
+    EXPECT_TRUE(report(others).at("operators").at("command").at(1).is_null()) << others;
+}
+
 TEST_F(Report, SaysHowToGetThePage) {
   sweep();
   const EnvironmentVariable home("TILESCOPE_HOME", path("nowhere").string());

@@ -27,6 +27,18 @@ const std::string kStarved = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] +=! 
   "sizes":{"m":512,"n":512,"k":64},"dtype":"f32","tiles":{"smem":{"m":64,"n":64,"k":8},"reg":{"m":8,"n":8}},
   "mapping":{"m":{"vthread":8,"threads":8},"n":{"vthread":8,"threads":8}},"registers":1}],"edges":[]})json";
 
+// One of 256 threads, with 64 sums each and so many registers.
+std::string with_registers(int registers, const std::string& more = {}) {
+  return R"json({"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":512,"n":512,"k":64},"dtype":"f32",
+"tiles":{"smem":{"m":128,"n":128,"k":8},"reg":{"m":8,"n":8}},"mapping":{"m":{"vthread":8,"threads":16},
+"n":{"vthread":8,"threads":16}},)json" +
+         more + R"("registers":)" + std::to_string(registers) + "}";
+}
+std::string one_line(std::string text) {
+  std::erase(text, '\n');
+  return text + "\n";
+}
+
 class Simulate : public Cli {
  protected:
   std::string program() {
@@ -49,6 +61,40 @@ TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
   // Cycles of 1.38 GHz, and every byte of C is written.
   EXPECT_NEAR(row.at("simulated_us").get<double>(), row.at("cycles").get<double>() / 1380, 1e-2);
   EXPECT_EQ(row.at("levels").at("l2").at("written_bytes"), 256 * 256 * 4);
+}
+
+TEST_F(Simulate, SaysThatATimeWithoutItsSpillsIsALowerBound) {
+  write("b.jsonl", one_line(with_registers(72)) + one_line(with_registers(168)));
+  const Args own = {"simulate", "--arch", "v100", "--batch", "b.jsonl"};
+  const Json document = Json::parse(run(with(own, {"--json"})).out);
+  const std::int64_t lacking = document.at("rows").at(0).at("registers_lacking");
+  EXPECT_GT(lacking, 8);
+  EXPECT_FALSE(document.at("rows").at(1).contains("registers_lacking"));
+  const std::string note =
+      "v100: 1 of 2 programs lack up to " + std::to_string(lacking) +
+      " registers a thread; spills or recomputation for them are not simulated: their times are lower bounds";
+  EXPECT_EQ(document.at("notes"), Json::array({note}));
+  EXPECT_THAT(run(own).err, HasSubstr("note: " + note + "\n"));
+}
+
+// A measured program fitted its scratchpad, however we lay it out; registers that are not there it cannot have had.
+TEST_F(Simulate, RefusesTheRegistersOfMeasuredProgramsAsPredictDoes) {
+  const std::string measured = R"("measured_us":50,)";
+  write("b.jsonl", one_line(with_registers(32, measured)) + one_line(with_registers(0, measured)));
+  for (const std::string command : {"simulate", "predict"}) {
+    const CliResult r = run({command, "--arch", "v100", "--batch", "b.jsonl", "--json"});
+    EXPECT_EQ(r.status, 2);
+    EXPECT_THAT(r.err, HasSubstr("registers a thread: its sums alone need 64, the program states 32\n"));
+    EXPECT_EQ(Json::parse(r.out).at("summary").at("failed"), 1);
+    const CliResult tiny = run({command, "--arch", "v100", "--set", "memory.reg.capacity=1 KiB", "--batch", "b.jsonl"});
+    EXPECT_EQ(tiny.status, 2);
+    EXPECT_THAT(tiny.err,
+                HasSubstr("b.jsonl:2:249: registers a thread: needs 8, v100 leaves a block of so many threads 0"));
+  }
+  EXPECT_THAT(run({"simulate", "--arch", "a100", "--set", "memory.reg.capacity=1 KiB", "--kernel",
+                   source_path("examples/transpose.json").string()})
+                  .err,
+              HasSubstr("registers of a thread: needs 8, a100 has 1\n"));
 }
 
 // A memory in a library runs in the worker's process.

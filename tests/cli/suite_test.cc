@@ -39,6 +39,8 @@ TEST_F(Suite, VerbsAboutSuites) {
   EXPECT_EQ(shown.at("variables"), Json::parse(R"({"seq":32,"wide":64,"batch":2})"));
   EXPECT_EQ(shown.at("operators").at(0).at("sizes"), "m=64 n=64 k=64");
   EXPECT_EQ(shown.at("operators").at(0).at("operations"), 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(shown.at("operators").at(0).at("operator"),
+            "C[m,n] +=! A[m,k] * B[n,k] m=64 n=64 k=64 A[64,64] B[64,64] C[64,64] f32");
   EXPECT_EQ(shown.at("operators").at(2).at("kind"), "several stages");
   EXPECT_EQ(run({"suite", "check", "layer.yaml", "--size", "batch=2"}).out, "layer.yaml: 3 operators: good\n");
   EXPECT_EQ(run({"suite", "schema"}).out, text_of_file(source_path("expr/suite.schema.json")));
@@ -141,6 +143,31 @@ TEST_F(Suite, ASweepTakesTheFileAndShowsThePoint) {
         "sweep: Wrong\nbase: v100\naxes: {core.count: [40]}\nworkloads:\n  - {suite: layer.yaml, size: 'batsh=1'}\n");
   EXPECT_THAT(bad_input({"sweep", "wrong.yaml", "--store", "w.db"}),
               HasSubstr("wrong.yaml:5:32: the suite has no variable 'batsh', expected one of"));
+}
+
+TEST_F(Suite, EveryMistakeOfInputsIsNamedWhateverElseIsWrong) {
+  const std::string up = "operators:\n  - {id: up, op: 'C[m,n] +=! A[m,k] * B[k,n]', sizes: {m: 4, n: 4, k: 4}}\n";
+  const std::string of_inputs =
+      "wrong.yaml:3:66: X: no earlier operator has the id 'upp'; did you mean 'up'?\n"
+      "wrong.yaml:3:74: inputs: act has no input 'Q'\n";
+  const auto mistakes = [&](const std::string& size, const std::string& last) {
+    write("wrong.yaml",
+          up + "  - {id: act, op: 'O[i] = X[i] * 2', sizes: {i: " + size + "}, inputs: {X: upp, Q: up}}\n" + last);
+    return bad_input({"suite", "check", "wrong.yaml"});
+  };
+  EXPECT_EQ(mistakes("16", ""), of_inputs);
+  EXPECT_EQ(mistakes("16", "  - {id: act, op: 'O[i] = X[i]', sizes: {i: 16}}\n"),
+            of_inputs + "wrong.yaml:4:10: the id 'act' is used twice\n");
+  EXPECT_EQ(mistakes("16", "  - {id: last, op: 'O[i] = X[i]', sizes: {j: 16}}\n").substr(0, of_inputs.size()),
+            of_inputs)
+      << "beside a mistake of an expression";
+  EXPECT_THAT(mistakes("mm", ""), HasSubstr(of_inputs)) << "the size is not known";
+  // Nothing is said of the tensors of what cannot be read.
+  const std::string unread = mistakes("16",
+                                      "  - {id: a, op: 'O[i] = ', sizes: {i: 16}, inputs: {X: up, Y: ap}}\n"
+                                      "  - {id: b, op: 'P[i] = Z[i]', sizes: {i: 16}, inputs: {Z: a.T}}\n");
+  EXPECT_THAT(unread, HasSubstr(":4:63: Y: no earlier operator has the id 'ap'; did you mean 'up'?"));
+  EXPECT_THAT(unread, testing::Not(HasSubstr(":5:")));
 }
 
 TEST_F(Suite, UnknownNamesAreAnswered) {

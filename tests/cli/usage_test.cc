@@ -13,14 +13,16 @@ using testing::StartsWith;
 using Usage = Cli;
 
 TEST_F(Usage, OfCommands) {
-  EXPECT_EQ(bad_input({}),
-            "tilescope: expected a command: arch, diff, compile, predict, compare, explain, calibrate, simulate, "
-            "trace, emit, "
-            "verify, measure, sweep, status, merge, export, report, search, suite, doctor; see tilescope --help\n");
+  EXPECT_EQ(
+      bad_input({}),
+      "tilescope: expected a command: arch, diff, compile, predict, compare, explain, calibrate, simulate, "
+      "trace, emit, "
+      "verify, measure, sweep, status, merge, export, report, search, suite, network, doctor; see tilescope --help\n");
   EXPECT_EQ(
       bad_input({"compil"}),
       "tilescope: unknown command 'compil', expected one of arch, diff, compile, predict, compare, explain, calibrate, "
-      "simulate, trace, emit, verify, measure, sweep, status, merge, export, report, search, suite, doctor; did you "
+      "simulate, trace, emit, verify, measure, sweep, status, merge, export, report, search, suite, network, doctor; "
+      "did you "
       "mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");

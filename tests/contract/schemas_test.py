@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schemas of chips, suites and sweeps, under a validator that shares no code with the readers."""
+"""The JSON Schemas of chips, suites, networks and sweeps, under a validator that shares no code with the readers."""
 
 import json
 import os
@@ -24,23 +24,28 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Mistakes that only the loader can see: figures that do not agree, names that are nowhere, keys that JSON drops.
 WELL_FORMED_CHIPS = set("""
-    bounds_of_caches bsp_keys_of_warps bsp_tiles bsp_wide_load bsp_without_exchange bsp_without_link
-    cache_before_partitions cache_lines cache_sectors cache_sets cache_slices cluster_of_too_many
-    controller_watermarks controller_without copies_of_none cluster_scratchpad cluster_without_width cycle_a cycle_b
-    cycle_of_one dram_at_no_port dram_between_cores dram_of_an_exchange dram_ports duplicate_key
-    duplicate_key_of_a_variant exchange_of_clusters exchange_of_rectangles extends_nothing extends_twice
-    fragment_loads fragment_maps fragments granules key_of_another_kind keys_of_an_exchange keys_of_bsp
-    keys_of_pseudo_channels_on_bsp level_called_latency level_order levels_of_one_role levels_without_role
-    made_by_the_file many_caches mapping mapping_below_capacity mapping_cuts_lines mapping_folds_itself
-    mapping_folds_nothing mapping_folds_twice mapping_gap memory_side_in_core memory_with_core minimal minimal_bsp
-    minimal_memory neighbour_without_base no_latency outer_caches overflow partial_write_alone
-    partial_writes_of_two_caches peak_contradicts ports_of_scratchpads pseudo_channels refresh_of_one_bank
-    refresh_per_bank reserved rows_and_banks sector_beyond_line shares_elsewhere shares_itself shares_unknown
-    threads timing timing_groups timing_refresh timing_rows timing_windows timing_without_rows too_wide two_drams
-    wide_access wide_burst wider_warp write_granule_alone
-    """.split())
+    bounds_of_caches bsp_keys_of_warps bsp_overheads bsp_tiles bsp_wide_load bsp_without_exchange bsp_without_link
+    cache_before_partitions cache_lines cache_sectors cache_sets cache_slices cluster_of_too_many cluster_scratchpad
+    cluster_without_width controller_watermarks controller_without copies_of_none cycle_a cycle_b cycle_of_one
+    dram_at_no_port dram_between_cores dram_of_an_exchange dram_ports duplicate_key duplicate_key_of_a_variant
+    exchange_of_clusters exchange_of_rectangles extends_nothing extends_twice fragment_loads fragment_maps fragments
+    granules key_of_another_kind keys_of_an_exchange keys_of_bsp keys_of_pseudo_channels_on_bsp level_called_latency
+    level_order levels_of_one_role levels_without_role made_by_the_file many_caches mapping mapping_below_capacity
+    mapping_cuts_lines mapping_folds_itself mapping_folds_nothing mapping_folds_twice mapping_gap
+    memory_side_in_core memory_with_core minimal minimal_bsp minimal_memory neighbour_without_base no_latency
+    outer_caches overflow partial_write_alone partial_writes_of_two_caches peak_contradicts ports_of_scratchpads
+    pseudo_channels refresh_of_one_bank refresh_per_bank register_banks register_banks_without reserved
+    rows_and_banks sector_beyond_line shares_elsewhere shares_itself shares_unknown threads timing timing_groups
+    timing_refresh timing_rows timing_windows timing_without_rows too_wide two_drams wide_access wide_burst
+    wider_warp write_granule_alone
+""".split())
 # Expressions, values of variables, and what they come to.
 WELL_FORMED_SUITES = {"expressions", "given", "given_to_none"}
+# Lines, names, shapes, and what they come to.
+WELL_FORMED_NETWORKS = set("""
+    extends_a_mistake extends_itself extends_no_nodes extends_nothing given given_to_none growing lines names notation repetition shapes
+    twice
+    """.split())
 # Paths and values that the base does not have, expressions, and their effects.
 WELL_FORMED_SWEEPS = set("""
     followers formulas lacking multi_fidelity_cost multi_fidelity_no_number multi_fidelity_of_nothing negative_follower
@@ -144,6 +149,13 @@ class SchemasTest(unittest.TestCase):
         self.assertGreater(len(suites), 5)
         self.expect_valid(validator, suites)
         self.expect_refused(validator, "tests/error/suite", WELL_FORMED_SUITES)
+
+    def test_networks(self):
+        validator = self.validator("graph/network.schema.json")
+        networks = sorted((ROOT / "graph/networks").glob("*.yaml"))
+        self.assertGreater(len(networks), 20)
+        self.expect_valid(validator, networks)
+        self.expect_refused(validator, "tests/error/network", WELL_FORMED_NETWORKS)
 
     def test_sweeps(self):
         validator = self.validator("experiments/sweep/schema.json")

@@ -3,12 +3,14 @@
 // Random operators and random legal programs of them, drawn with rapidcheck (call inside a property: it prints the
 // seed).
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <rapidcheck/gtest.h>
 
+#include "expr/tables.h"
 #include "tests/support/build.h"
 #include "tile/program.h"
 #include "tile/transfer/results.h"
@@ -28,6 +30,7 @@ T any_element(const std::vector<T>& values) {
 struct Form {
   const char* op;
   const char* axes;
+  const char* shape = "";  // of what sizes do not determine
 };
 
 // Dtypes of some of the tensors of an operator, as far as its arithmetic holds their values.
@@ -37,9 +40,16 @@ inline std::vector<expr::GivenDtype> any_dtypes(const expr::Expression& e) {
   if (!base::is_integer(e.dtype))
     known.insert(known.end(), {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4M3, Dtype::kF8E5M2});
   if (e.dtype == Dtype::kF64) known.push_back(Dtype::kF64);
+  const std::vector<int> tables = expr::tables_of(e);
   std::vector<expr::GivenDtype> out;
-  for (const expr::Tensor& t : e.tensors)
-    if (any_of_range(0, 1) == 0) out.push_back({t.name, any_element(known), {}});
+  for (const expr::Tensor& t : e.tensors) {
+    const bool table = std::find(tables.begin(), tables.end(), &t - e.tensors.data()) != tables.end();
+    if (any_of_range(0, 1) > 0) continue;
+    out.push_back({t.name, table ? any_element<Dtype>({Dtype::kI8, Dtype::kU8, Dtype::kI32}) : any_element(known), {}});
+    if (table)
+      out.back().indices =
+          expr::index_distribution_of(any_element<std::string>({"uniform", "sorted", "pages2", "pages3"}));
+  }
   return out;
 }
 
@@ -52,8 +62,8 @@ inline expr::Expression any_sized(const Form& form, std::int64_t most, base::Dty
     sizes.push_back(fmt::format("{}={}", *a, any_of_range(1, window ? 3 : most)));
   }
   const std::string all = fmt::format("{}", fmt::join(sizes, ","));
-  expr::Expression e = expression(form.op, all, {}, dtype);
-  return any_of_range(0, 3) > 0 ? e : expression(form.op, all, {}, dtype, any_dtypes(e));
+  expr::Expression e = expression(form.op, all, form.shape, dtype);
+  return any_of_range(0, 3) > 0 ? e : expression(form.op, all, form.shape, dtype, any_dtypes(e));
 }
 
 inline base::Dtype any_float() {
@@ -88,6 +98,13 @@ inline expr::Expression any_operator(std::int64_t most) {
       {"O[i,j] = I[i,j] * alpha + beta * J[j]", "ij"},
       {"O[i] max=! I[i,j] * alpha - 1", "ij"},
       {"O[i,j] = (I[i,j] + 3) / 4", "ij"},
+      {"O[i,j] = select(j <= i, I[i,j], -1)", "ij"},
+      {"O[i] max=! max(I[i*2+r-1] else -inf, I[i*2+r])", "ir"},
+      {"O[y,x] max=! min(I[y+r-1,x*2+s-2] else -3, I[y+r,x*2+s])", "yxrs"},
+      {"O[i] +=! select((i + 1 - r) % 2 == 0, I[(i+1-r)/2], 0) * W[r]", "ir"},
+      {"O[i,j] = I[i,j] + floor(i / 3) * (j % 2) - (i != j && I[i,j] >= 1)", "ij"},
+      {"O[i] *=! I[i,r]", "ir"},
+      {"O[i,j] = round(I[i,j] * 3) % 4 + sign(J[j,i])", "ij"},
   };
   // Sums of what is not whole round at every step where the sum is an integer: their order would matter.
   static const std::vector<Form> kFormsOfFloats = {
@@ -95,6 +112,28 @@ inline expr::Expression any_operator(std::int64_t most) {
       {"O[i] mean=! I[j,i] * alpha", "ij"},
   };
   if (any_of_range(0, 9) == 0) return any_sized(any_element(kFormsOfFloats), most, any_float());
+  return any_sized(any_element(kForms), most, any_dtype());
+}
+
+// Coordinates that are read from tables: of rows, elements, columns, pages; of inputs and of what a stage computes; of
+// what is reduced, and of the factor of a product.
+inline expr::Expression any_gather(std::int64_t most) {
+  static const std::vector<Form> kForms = {
+      {"O[i,j] = E[T[i],j]", "ij", "E=5,6"},
+      {"O[i,j] = E[T[i],j] + X[i,j]", "ij", "E=7,16"},
+      {"O[i] = E[T[i]]", "i", "E=9"},
+      {"O[k,i] = E[k,T[i]]", "ki", "E=4,7"},
+      {"O[k,i,j] = E[k,T[i],j]", "kij", "E=9,3,8"},
+      {"O[i,j,k] = relu(E[T[i,j],k])", "ijk", "E=6,8"},
+      {"O[i,j] = E[i,T[j,i]]", "ij", "E=9,5"},
+      {"O[b,j,k] = K[P[b,j/2],j%2,k]", "bjk", "K=7,2,4"},
+      {"O[i,j] = E[T[i+1],j+1] * T[i]", "ij", "E=5,8"},
+      {"O[i,j] = E[T[i],j] - E[U[j],i]", "ij", "E=5,9"},
+      {"O[i,j] +=! E[T[i,k],j]", "ijk", "E=6,8"},
+      {"O[i] max=! E[T[i*2+r]]", "ir", "E=5"},
+      {"C[m,n] +=! A[T[m],k] * B[k,n]", "mnk", "A=5,8"},
+      {"U[i] = i % 3 + 1; O[i,j] = E[U[i],j]", "ij", "E=4,8"},
+  };
   return any_sized(any_element(kForms), most, any_dtype());
 }
 
@@ -166,7 +205,7 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t ma
       p.block[a] = sharers * p.thread[a] * any_of_range(1, 2);
     }
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
-    const bool cached = i < space->inputs.size() && any_of_range(0, 3) > 0;
+    const bool cached = i < space->inputs.size() && !space->gathers && any_of_range(0, 3) > 0;
     p.operands[i] = {cached, cached ? any_of_range(0, 8) : 0, 1, cached ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,
                      cached && any_of_range(0, 3) == 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
@@ -180,9 +219,10 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t ma
   return p;
 }
 
-// A program of an operator or of a chain, for the chip.
+// A program of an operator, a chain or a gather, for the chip.
 inline tile::RProgram any_rprogram(const arch::ArchSpec& chip, std::int64_t most, std::int64_t max_threads) {
-  const expr::Expression e = any_of_range(0, 4) > 0 ? any_operator(most) : any_chain(most);
+  const auto kind = any_of_range(0, 6);
+  const expr::Expression e = kind > 1 ? any_operator(most) : kind > 0 ? any_chain(most) : any_gather(most);
   tile::RProgram p{chip.name, {}, {}};
   for (std::size_t s = 0; s < e.stages.size(); ++s)
     p.simt().push_back(any_stores(any_program(expr::single_stage(e, s), max_threads), chip));

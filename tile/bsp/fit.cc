@@ -146,8 +146,18 @@ std::string instruction_refusal(const arch::ComputeSpec& instruction, const Tile
   return "multiplies matrices, and the node is no sum of products of two tensors";
 }
 
+std::string exchange_refusal(const TileSpace& space) {
+  if (!space.gathers) return {};
+  return fmt::format("the stage of {} reads coordinates from a table, and no exchange follows the values of a tensor",
+                     space.output.name);
+}
+
 bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
   const std::size_t before = diags.count();
+  if (std::string why = exchange_refusal(*s.space); !why.empty()) {
+    diags.error(at, std::move(why));
+    return false;
+  }
   if (s.cores() > a.core.count)
     diags.error(at, fmt::format("a grid of {} cores; {} has {}", s.cores(), a.name, a.core.count));
   for (std::size_t i = 0; i < s.dataflow.size(); ++i) {

@@ -19,6 +19,9 @@ bool is_product(const TileSpace& space);
 // it multiplies matrices and the stage is no product.
 std::string instruction_refusal(const arch::ComputeSpec& instruction, const TileSpace& space);
 
+// Why cores that exchange compute no program of the stage, in a sentence; empty where they may.
+std::string exchange_refusal(const TileSpace& space);
+
 // Checks that the grid has no more cores than the chip, that rings divide the cores that share an operand, and that the
 // instruction computes the stage. Reports an error for each violation.
 bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at = {});

@@ -17,7 +17,8 @@
 //   arithmetic.
 //
 // Moves, for every input:
-// - hold (kStationary): before the first step the core gets all data that its part reads.
+// - hold (kStationary): before the first step the core gets all data that its part reads; where inputs are prearranged,
+//   only what it shares with neighbours and lies on one of them.
 // - fetch (kFetch): each step brings the data that its block reads, unless the step before read the same. With two
 //   alternating buffers, a chip whose exchange overlaps with arithmetic (link.overlap) brings the next block's data
 //   ahead of time.

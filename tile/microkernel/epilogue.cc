@@ -41,6 +41,7 @@ struct EpilogueOf {
 
 std::string epilogue_refusal(const TileSpace& space, const TileSpace& holder, const std::string& tensor) {
   if (space.axes.size() > space.spatial) return fmt::format("the stage of {} reduces", space.output.name);
+  if (space.gathers) return fmt::format("the stage of {} reads coordinates from a table", space.output.name);
   const std::vector<expr::Axis>&own = space.stage().axes, &its = holder.stage().axes;
   if (!space.reads(tensor)) return fmt::format("the stage of {} does not read {}", space.output.name, tensor);
   for (const expr::Read& r : space.stage().reads)

@@ -114,9 +114,9 @@ export interface Report {
   title: string;
   version: string;
   provenance: [string, string][];
-  sweep: { file: string; text: string };
+  sweep: { file: string; text: string; sequence?: boolean };
   counts: { chips: number; bases: number; refused: number; rows: number; done: number; failed: number };
-  operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: string[] };
+  operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: (string | null)[] };
   axes: Axis[];
   chips: {
     arch: Coded;
@@ -236,7 +236,7 @@ export function rowOf(r: Report, chip: number, operator: number): number {
 
 /**
  * What `tilescope compile` is called with to construct the operator's programs for the chip; nothing where the sweep
- * did something to the program that no option says.
+ * did something to the program that no option says, or where it is of a sequence that is no suite.
  */
 export function commandOf(r: Report, chip: number, operator: number): string | null {
   const sets: string[] = [];
@@ -245,12 +245,9 @@ export function commandOf(r: Report, chip: number, operator: number): string | n
     if (axis.settable && !isBase(r, chip)) sets.push(`--set ${quoted(`${axis.name}=${value}`)}`);
     if (!axis.settable && axis.name !== 'base' && !['', 'construct', 'best'].includes(value)) return null;
   }
-  return [
-    'tilescope compile',
-    `--arch ${quoted(textOf(r.chips.arch, chip) ?? '')}`,
-    ...sets,
-    r.operators.command[operator] ?? '',
-  ].join(' ');
+  const options = r.operators.command[operator] ?? null;
+  if (options === null) return null;
+  return ['tilescope compile', `--arch ${quoted(textOf(r.chips.arch, chip) ?? '')}`, ...sets, options].join(' ');
 }
 
 /** A word of a shell's command line. */

@@ -22,6 +22,8 @@ class Formulas {
   std::string affine(const lower::Affine& a) const;
   // "A[block*64 + 3]".
   std::string element(const lower::Access& a) const;
+  // What a copy reads, with the index of one that gathers: `E[T_part[0]*64 + thread]`.
+  std::string source(const lower::Copy& c) const;
   // What has to hold together for the guards to hold; empty where they always do.
   std::vector<std::string> conditions(const std::vector<lower::Guard>& guards) const;
   // "int" or "long long".

@@ -30,5 +30,7 @@ std::vector<std::string> program_texts(const base::Value& program);
 // The operator as people write it ("C[m,n] +=! A[m,k] * B[k,n], m=64, n=64, k=64, f32"), and as options of `compile`.
 std::string about(const StoredWorkload& w);
 std::string options_of(const StoredWorkload& w);
+// A sequence as options of `compile`; nullopt where it is not of all operators of one suite, which alone are an option.
+std::optional<std::string> options_of_sequence(const StoredSweep& sweep);
 
 }  // namespace tilescope::experiments

@@ -10,10 +10,9 @@ import pathlib
 import random
 import sys
 
-import yaml
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "experiments/studies/accuracy"))
+import kernelbench  # noqa: E402
 from trials import sgemm_line, with_copy_of_template, with_measured_extents  # noqa: E402
 
 ROWS, SEED = 100, 1
@@ -109,18 +108,15 @@ def of_library(device):
 
 def of_kernelbench(device):
     """PyTorch's fastest time of single operators over LONG_US, as KernelBench has them."""
-    suites = {"v0.1": "kernelbench_level1.yaml", "v0.2": "kernelbench_level1_v02.yaml"}
-    operators = {(set_, op["id"]): op for set_, name in suites.items()
-                 for op in yaml.safe_load(shared(f"networks/{name}").read_text(encoding="utf-8"))["operators"]}
+    operators = kernelbench.operators(shared("networks"))
     found = []
-    with gzip.open(shared("networks/kernelbench_ops.csv.gz"), "rt", encoding="utf-8") as file:
-        for n, row in enumerate(csv.DictReader(file)):
-            op = operators.get((row["set"], row["problem"]))
-            us = min(float(row["eager_us"]), float(row["best_us"] or "inf"))
-            if op is None or row["device"] != device or row["arithmetic"] != "f32" or us < LONG_US:
-                continue
-            found.append({"id": f"kernelbench.{n}", "group": "operators", "op": op["op"].strip(), "sizes": op["sizes"],
-                          "dtype": "f32", "measured_us": us} | ({"shapes": op["shapes"]} if "shapes" in op else {}))
+    for n, row in enumerate(kernelbench.rows_of(shared("networks/kernelbench_ops.csv.gz"))):
+        op = operators.get((row["set"], row["problem"]))
+        _, us = kernelbench.fastest(row)
+        if op is None or row["device"] != device or row["arithmetic"] != "f32" or us < LONG_US:
+            continue
+        found.append({"id": f"kernelbench.{n}", "group": "operators", "op": op["op"].strip(), "sizes": op["sizes"],
+                      "dtype": "f32", "measured_us": us} | ({"shapes": op["shapes"]} if "shapes" in op else {}))
     return found
 
 

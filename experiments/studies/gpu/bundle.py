@@ -228,7 +228,7 @@ class Maker:
                 call, axes = found
                 sizes = dict(re.findall(r"(\w+)=(\d+)", row["sizes"]))
                 out.append({"id": row["id"], "kind": row["kind"], "dtype": row["dtype"], "call": call,
-                            "sizes": [int(sizes[axis]) for axis in axes.split()]})
+                            "operator": row["operator"], "sizes": [int(sizes[axis]) for axis in axes.split()]})
         return out[:2] if self.quick else out
 
     def simulated(self, stage):

@@ -89,7 +89,7 @@ def key(operator):
 
 def row_of(torch, operator, chip, flush):
     row = {"id": operator["id"], "kind": operator["kind"], "dtype": operator["dtype"], "chip": chip,
-           "device": torch.cuda.get_device_name(0), "torch": torch.__version__,
+           "operator": operator["operator"], "device": torch.cuda.get_device_name(0), "torch": torch.__version__,
            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
     row["key"] = key(operator)
     try:

@@ -52,9 +52,15 @@ struct SweepWorkload {
   std::string name, kind;
   double weight = 1;
   expr::Expression expression;
-  base::Value document;  // what makes two operators one; of a sequence with the operator's place in it
-  base::Position at;     // where the file lists it first
-  std::vector<expr::GivenInput> inputs = {};  // those that are tensors of earlier operators, of a sequence
+  base::Value document;         // what makes two operators one; of a sequence with the operator's place in it
+  base::Position at;            // where the file lists it first
+  std::size_t in_sequence = 0;  // its number among the operators of `SweepWorkloads::tensors`
+};
+
+struct SweepWorkloads {
+  std::vector<SweepWorkload> all;
+  // Of a sequence, with the operators of suites that `only` leaves out: they do not run.
+  expr::TensorsOfSequence tensors;
 };
 
 // Which points the simulator judges next to the model.
@@ -80,6 +86,7 @@ struct SweepSpec {
   std::vector<Formula> constraints;
   base::Position constraints_at, axes_at;
   std::vector<SweepWorkload> workloads;
+  expr::TensorsOfSequence tensors;  // of their sequence
   std::vector<SweepPrograms> programs;
   bool simulate = false;            // every point
   std::size_t simulated_first = 0;  // of `evaluator: sim=8`: the simulator ranks programs (api/simulate/evaluate.h)
@@ -102,8 +109,8 @@ struct SweepFile {
 };
 
 std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
-// `sequence`: each of them with its place.
-std::vector<SweepWorkload> read_workloads(const base::Value& workloads, bool sequence, const SweepFile& file);
+// `sequence`: each of them with its place, and their tensors.
+SweepWorkloads read_workloads(const base::Value& workloads, bool sequence, const SweepFile& file);
 
 // The expression of a text, over numbers that every base has; nothing after an error.
 std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,

@@ -40,8 +40,7 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
 
 // The same rows with the times that their programs have one after another in that order; errors in each where the chip
 // cannot hold their tensors.
-std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const std::vector<SweepWorkload>& workloads,
-                                 const arch::ArchSpec& a);
+std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const SweepSpec& spec, const arch::ArchSpec& a);
 
 // The time of a given program on a chip; an error where it does not fit.
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);

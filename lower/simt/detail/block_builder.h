@@ -28,7 +28,8 @@ class BlockBuilder {
 
   // Each gives the array's number in Kernel::buffers. A tensor in memory has one, and one place in the module: what an
   // earlier kernel wrote passes between the two.
-  int memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role);
+  int memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role,
+             const expr::IndexDistribution& indices = {});
   int registers(const std::string& name, base::Dtype dtype, std::int64_t elements);
   int shared(const std::string& name, base::Dtype dtype, std::int64_t elements, base::Bytes begin,
              base::Bytes swizzled_row = {0});

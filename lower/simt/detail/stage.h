@@ -70,6 +70,8 @@ class Stage {
   std::size_t first_equal(std::size_t read) const;
   // The stage's body, its scalars numbered as the module's.
   std::vector<expr::Node> body() const;
+  // The body's indices where the tile axes have these values.
+  std::vector<Affine> indices_of_body(const std::vector<Affine>& axes);
   // The tile that an earlier stage of the kernel left of the operand; null where it comes from memory.
   const KeptTile* kept(std::size_t read) const { return place.kept_inputs[operand_of_[read]]; }
   // The registers in which the stage's threads hold the operand; null where they do not.

@@ -100,6 +100,11 @@ Body EpilogueLowering::finish(const Affine& /*step*/, const Affine& /*ring_stage
   Compute c{{s_.results.accumulators, result_position(1)}, expr::Reducer::kNone, s_.body(), {}, {}};
   for (std::size_t r = 0; r < registers_.size(); ++r)
     c.operands.push_back({registers_[r], s_.held(r) != nullptr ? result_position(1) : elements_of(r, 1).place});
+  if (!s_.stage().indices.empty()) {
+    std::vector<Affine> local = s_.local_values(result_loops(1));
+    add_lane(local);
+    c.indices = s_.indices_of_body(s_.absolute_values(local, s_.indices.at_step(constant(0))));
+  }
   body.push_back(nest(joined(result_loops(1)), {{std::move(c), {}}}, true).front());
   return body;
 }

@@ -198,6 +198,17 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
     out.from = s_.addresses.in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, tile->pitch);
     if (vector > 1)
       out.together = s_.addresses.neighbours_in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, vector);
+  } else if (o.gathered) {
+    const tile::GatheredDim& g = *o.gathered;
+    Gather& gather = out.gather.emplace();
+    gather.table.buffer = s_.memory[g.table];
+    out.from = s_.addresses.gathered_in_memory(o, s_.read(r), axes, gather.table.offset);
+    const Fragment& table = fragments_[static_cast<std::size_t>(g.read)];
+    gather.index.buffer = table.buffer;
+    for (const Digit& digit : table.digits)
+      gather.index.offset = gather.index.offset * digit.extent + s_.indices.position(by_axis[digit.axis]);
+    gather.stride = g.stride;
+    gather.extent = g.extent;
   } else if (!s_.cached(r)) {
     out.from = s_.addresses.in_memory(o, s_.read(r), axes);
   } else {
@@ -243,6 +254,7 @@ Statement FmaLowering::fragment(std::size_t r, const StepPosition& at, const Aff
   if (kept == nullptr && !s_.cached(r)) s_.check_aligned(s_.space().inputs[i].name, f.from, vector);
   const int from = kept != nullptr ? kept->shared : s_.cached(r) ? s_.tiles[i].shared : s_.memory[i];
   Copy copy{{fragments_[r].buffer, f.place}, {from, f.from.offset}, vector, {}, f.from.inside};
+  copy.gather = std::move(f.gather);
   return nest(f.loops, {{copy, {}}}, true).front();
 }
 
@@ -253,7 +265,7 @@ std::vector<Guard> FmaLowering::inside_reduction(const StepPosition& at) {
   return inside;
 }
 
-Statement FmaLowering::arithmetic(const std::vector<Guard>& inside) {
+Statement FmaLowering::arithmetic(const StepPosition& at, const std::vector<Guard>& inside) {
   // A mean is summed first and divided when all is summed.
   const expr::Reducer reducer = s_.stage().reducer;
   Compute c{{s_.results.accumulators, result_position(1)},
@@ -261,7 +273,21 @@ Statement FmaLowering::arithmetic(const std::vector<Guard>& inside) {
             s_.body(),
             {},
             inside};
-  for (std::size_t r = 0; r < fragments_.size(); ++r) c.operands.push_back({fragments_[r].buffer, place_of_point(r)});
+  std::vector<bool> used(fragments_.size(), !s_.space().gathers);  // of a table only its copies may have a use
+  for (const expr::Node& n : c.body)
+    if (n.kind == expr::NodeKind::kRead) used[static_cast<std::size_t>(n.index)] = true;
+  std::vector<int> operand_of;
+  for (std::size_t r = 0; r < fragments_.size(); ++r) {
+    operand_of.push_back(static_cast<int>(c.operands.size()));
+    if (used[r]) c.operands.push_back({fragments_[r].buffer, place_of_point(r)});
+  }
+  for (expr::Node& n : c.body)
+    if (n.kind == expr::NodeKind::kRead) n.index = operand_of[static_cast<std::size_t>(n.index)];
+  if (!s_.stage().indices.empty()) {
+    std::vector<std::vector<AxisLoop>> loops = result_loops(1);
+    for (std::size_t a = s_.space().spatial; a < loops.size(); ++a) loops[a] = s_.indices.thread_loops(a, 1);
+    c.indices = s_.indices_of_body(s_.absolute_values(s_.local_values(loops), at));
+  }
   return nest(joined(result_loops(1)), {{c, {}}}, true).front();
 }
 
@@ -271,7 +297,7 @@ Body FmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   // Threads that share the reduction reach its end at different times, and each leaves out what is beyond.
   const bool each = s_.p.sharers() > 1;
   Body of_point = fragments(false, at, ring_stage, each ? std::vector<Guard>{} : inside);
-  of_point.push_back(arithmetic(each ? inside : std::vector<Guard>{}));
+  of_point.push_back(arithmetic(at, each ? inside : std::vector<Guard>{}));
   if (!each && !inside.empty()) {
     Body guarded;
     guarded.push_back({If{std::move(inside), std::move(of_point)}, {}});

@@ -3,12 +3,23 @@
 // Statements that move elements: copies and their groups, TMA loads and stores, and the mbarriers that complete them.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lower/access.h"
 
 namespace tilescope::lower {
+
+// A part of an address in memory that is known when the kernel runs: `stride` elements times the index in the register
+// at `index`. The thread has loaded the index from `table` in memory, which tells readers that keep no values what it
+// is. It is at least 0 and less than `extent`.
+struct Gather {
+  Access index, table;
+  std::int64_t stride = 1, extent = 1;
+
+  bool operator==(const Gather&) const = default;
+};
 
 // Copies `elements` neighbouring elements in one access of one thread. Both buffers have one dtype, and the offset in
 // memory or scratchpad is a multiple of `elements`. A copy is between memory and registers, between registers and
@@ -19,6 +30,7 @@ struct Copy {
   std::vector<Guard> when;    // the copy happens only where these hold
   std::vector<Guard> inside;  // it reads only where these hold, else it writes zeros
   bool asynchronous = false;
+  std::optional<Gather> gather = {};  // added to the offset of `from`, of a copy from memory to registers
 
   bool operator==(const Copy&) const = default;
 };

@@ -38,6 +38,8 @@ class LinkModel {
   double min_cycles(const Traffic& t) const;
   // The way of a phase's last word.
   double horizon() const { return horizon_; }
+  // That of a word between cores whose numbers differ by `distance`.
+  double way_to(std::int64_t distance) const;
   // Whether a core gets an operand over the ports of neighbours together (link.port_pairing): where these share it.
   bool pairs(const tile::Operand& o) const;
   // Packets of a piece of so many bytes.
@@ -53,11 +55,18 @@ class LinkModel {
   void add_shift(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const;
   // Every core of a ring sends a slice of so many bytes to the others.
   void add_gather(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const;
+  // Every core gets so many bytes from the core whose number differs from its own by `distance`.
+  void add_neighbour(std::int64_t distance, double bytes, Traffic& t) const;
   // Or the ports of the DRAM send so many bytes each, or get them: every sending to cores that share the operand, or
   // from one core.
   void add_ways_of_ports(const tile::Operand* shared, double bytes, Traffic& t) const;
 
  private:
+  // Rows and columns between cores whose numbers differ by a distance, the shorter way along a row.
+  struct Hops {
+    std::int64_t rows = 0, columns = 0;
+  };
+  Hops hops_to(std::int64_t distance) const;
   // How far cores that share an operand lie apart, in rows and columns, and how many sendings reach them.
   struct Group {
     double rows = 0, columns = 0;  // from the first to the last

@@ -30,6 +30,8 @@ class MeshTraffic {
   void add_gather(std::size_t i, const tile::Windows& windows);
   // Every core's slice of a rotating input to the next one of its ring.
   void add_shift(std::size_t i);
+  // What every core's neighbours have of its window of a prearranged input.
+  void add_halo(std::size_t i);
   // Adds the exchange of partial sums: of the cores that hold parts of the same sums, each sends `bytes` to each of the
   // first `receivers`, which add them.
   void add_sums(double bytes, std::int64_t receivers);

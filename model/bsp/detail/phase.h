@@ -34,6 +34,9 @@ class StageHomes {
   Traffic brought(std::size_t i, const tile::Windows& windows) const;
   Traffic gathered(std::size_t i, const tile::Windows& windows) const;
   Traffic shifted(std::size_t i) const;
+  // Of a prearranged input, what neighbours have of a core's window: of the core that gets most.
+  Traffic halo(std::size_t i) const;
+  double halo_way(std::size_t i) const;  // of its last word
   // Cores that hold parts of the same sums each add up a share. Where sums are fewer than cores, the last ones have
   // none.
   struct SumShares {
@@ -71,6 +74,7 @@ class Phase {
   void bring(std::size_t input);
   void gather(std::size_t input);
   void shift(std::size_t input);
+  void halo(std::size_t input);  // in a phase of halos alone
   void reduce();
   void store();
 
@@ -78,7 +82,7 @@ class Phase {
   const Traffic& traffic() const { return sum_; }
   // Cycles of the bytes at the busiest link or port, of the last word's way; of the DRAM's channels, of its latency.
   double link() const { return mesh_ ? mesh_->busiest() : of_.link().cycles(sum_); }
-  double way() const { return mesh_ ? mesh_->longest_way() : of_.link().horizon(); }
+  double way() const { return mesh_ ? mesh_->longest_way() : of_neighbours_.value_or(of_.link().horizon()); }
   double dram() const { return of_.dram().cycles(sum_); }
   double latency() const { return sum_.read > 0 ? of_.dram().latency() : 0; }
   // The DRAM's channels fill the link as they drain.
@@ -88,6 +92,7 @@ class Phase {
   const StageHomes& of_;
   Traffic sum_;
   std::optional<MeshTraffic> mesh_;
+  std::optional<double> of_neighbours_;  // the way of the last word where only neighbours send to each other
 };
 
 }  // namespace tilescope::model::bsp

@@ -30,6 +30,7 @@ class Arithmetic {
   Cycle vectors(const std::vector<std::int64_t>& extents) const;
   // Until all workers have issued so many instructions each, a turn a worker.
   Cycle in_turn(const std::vector<std::int64_t>& instructions) const;
+  bool sums_are_neighbours() const;
   bool uses(int operand, std::size_t axis) const;
   // What one instruction loads: of operands' buffers, each once, so many bytes.
   struct Load {

@@ -52,6 +52,8 @@ class Exchanges {
   // What brings the slices of other cores of a ring, where such transfers gather; nothing of others.
   Exchange gathering(const lower::bsp::Stage& s, const std::vector<lower::bsp::Transfer>& transfers,
                      const lower::bsp::Counters& at) const;
+  // What brings the halos of a stage's prearranged inputs, to one core after the other.
+  Exchange halos(const lower::bsp::Stage& s) const;
   // What brings partial sums to those who add them up.
   Exchange reducing(const lower::bsp::Stage& s, const lower::bsp::Counters& at) const;
   // What brings results to the DRAM.
@@ -65,6 +67,7 @@ class Exchanges {
   void pass(const lower::bsp::Stage& s, const lower::bsp::Transfer& t, const lower::bsp::Counters& at,
             Exchange& out) const;
   std::int64_t packets(std::int64_t bytes) const;
+  std::int64_t pieces_within(lower::bsp::Box part, const lower::bsp::Box& all, const lower::bsp::Buffer& buffer) const;
   friend class ChannelTransfers;
 
   const lower::bsp::Program& p_;

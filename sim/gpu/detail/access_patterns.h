@@ -2,10 +2,12 @@
 #pragma once
 // What one copy of a kernel asks of memory and scratchpad in one warp: computed from the lanes' addresses once for
 // every way in which they can fall, looked up afterwards. How lanes lie to each other changes with blocks and taps,
-// where in a line they begin with every step, so the first is found once for all steps and the second from it.
+// where in a line they begin with every step, so the first is found once for all steps and the second from it. Where
+// lanes that gather lie depends on what their table holds: that is looked at every time.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/divisor.h"
@@ -26,13 +28,16 @@ struct AccessPattern {
   std::int64_t cache_passes = 0;  // of the banks of the core's cache, where it has the scratchpad's
 };
 
+// By global of the module, the indices that it holds where copies gather by it (lower::index_tables).
+using IndexTables = std::vector<std::shared_ptr<const std::vector<std::int32_t>>>;
+
 class AccessPatterns {
  public:
   AccessPatterns(const KernelIndices& indices, const lower::Copy& copy, const std::vector<std::int64_t>& bases,
-                 const AccessShapes& shapes);
+                 const AccessShapes& shapes, const IndexTables& tables);
 
   struct Found {
-    const AccessPattern* pattern = nullptr;  // good until the next call
+    const AccessPattern* pattern = nullptr;  // good until the next call, of a gather for kKept - 1 calls
     std::int64_t line = 0;
   };
   Found at(std::int64_t warp, const Uniforms& u);
@@ -69,6 +74,17 @@ class AccessPatterns {
     std::int64_t memory = 0;
   };
 
+  // sim/gpu/gathered_pattern.cc.
+  struct Gathered {
+    std::shared_ptr<const std::vector<std::int32_t>> entries;  // of the table
+    LaneForm at;                                               // element of the table
+    std::int64_t stride_bytes = 0;
+    std::vector<AccessPattern> kept;  // the latest ones
+    std::size_t next = 0;
+  };
+  static constexpr std::size_t kKept = 1024;
+  Found found_by_gather(std::int64_t warp, const Uniforms& u);
+
   Last look_up(std::int64_t warp, const Uniforms& u);
   Places make(std::int64_t warp) const;
   const AccessPattern& begun_at(Places& p, std::int64_t in_line) const;
@@ -81,6 +97,7 @@ class AccessPatterns {
   bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
   std::int64_t element_bytes_ = 1, bytes_ = 0;  // of an element, of one lane's access
   LaneForm memory_, shared_;
+  std::optional<Gathered> gathered_;
   std::vector<GuardForm> guards_;
   std::vector<int> mixed_;
 

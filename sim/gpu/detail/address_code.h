@@ -8,6 +8,7 @@
 // - Accesses whose addresses differ by a constant share one, and say the difference.
 // - An address of memory has 64 bits: its offset is widened and added to the array's pointer in as many instructions as
 //   the target takes. One of the scratchpad is an offset in bytes.
+// - A copy that gathers multiplies its index and adds it to the pointer anew, in as many instructions.
 // - A division or remainder by a power of two is one instruction; another division is a multiplication whose upper half
 //   is shifted, its remainder one more.
 // - A guard that can fail sets a predicate; where a body has more guards than a thread keeps predicates, all

@@ -19,7 +19,8 @@ inline constexpr std::int64_t kCycleParts = 1024;
 using PipeParts = std::array<std::int64_t, arch::kMaxPipes>;
 
 struct ArithmeticCost {
-  std::int64_t issue = 0;  // warp instructions
+  std::int64_t issue = 0;     // warp instructions
+  std::int64_t operands = 0;  // parts of cycles in which the scheduler waits for registers of one bank
   PipeParts pipes{};
   bool computes = false;     // its values, and not addresses or guards alone
   std::int64_t passes = 0;   // of the scratchpad, for operands that the instruction reads there

@@ -13,9 +13,14 @@ struct Occupancy {
   // Registers held across a barrier that do not fit (sim/gpu/detail/spills.h): of those that others share, and of
   // those that a chip has for sums of matrix instructions alone, as many.
   std::int64_t spilled_per_thread = 0, spilled_sums_per_thread = 0;
+  // Registers that do not fit and are not spilled: of addresses, fragments and pieces between barriers.
+  std::int64_t lacking_per_thread = 0;
   std::int64_t blocks_per_core = 1;
 
-  bool spills() const { return spilled_per_thread > 0 || spilled_sums_per_thread > 0; }
+  bool spills() const { return spilled_per_thread > 0 || spilled_sums_per_thread > 0 || spilled_in_products > 0; }
+
+  // Sums that do not fit beside the operands of an iteration (product_loops.h).
+  std::int64_t spilled_in_products = 0;
 };
 
 // Throws SimError where one block exceeds the chip: which limit, by how much.

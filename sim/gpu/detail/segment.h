@@ -19,6 +19,7 @@ namespace tilescope::sim {
 
 struct SegmentCost {
   std::int64_t issue = 0;                                  // warp instructions
+  std::int64_t operands = 0;                               // parts of cycles that they wait for registers of one bank
   PipeParts pipes{};                                       // that they hold
   bool computes = false;                                   // more than addresses and guards
   std::int64_t passes = 0;                                 // of the scratchpad

@@ -3,8 +3,9 @@
 // What a thread cannot keep in registers across a barrier lies in local memory meanwhile: stored before it and loaded
 // behind it, each warp's words side by side, through the core's cache as any access.
 //
-// What no barrier keeps apart from its use costs nothing: compilers load it later, and again. So what is charged is the
-// least that a kernel spills.
+// In a kernel without a register limit, every iteration loads and stores the accumulators that have no register while
+// its operands are held. Other spilled words that no barrier separates from their use cost nothing: compilers load them
+// later, and again. The charge is therefore a lower bound of a kernel's spills.
 
 #include <cstdint>
 #include <vector>

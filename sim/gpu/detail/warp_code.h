@@ -49,7 +49,7 @@ struct WarpOp {
                            // under way
   int mbarrier_phase = 0;  // kMbarrierArrive, kMbarrierWait, kTmaLoad
   int group = 0;           // kLoad: which loads it is one of
-  LoadGroups uses = 0;     // kSegment, kStore: what has to have arrived
+  LoadGroups uses = 0;     // kSegment, kStore, kLoad of a gather: what has to have arrived
 };
 
 // A loop from `low`, or from where another one stands, to `high`.
@@ -76,9 +76,9 @@ struct MbarrierPhase {
 
 class WarpCode {
  public:
-  // `bases`: where the module's arrays begin; `machine`: of the chip.
-  WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
-           const Machine& machine);
+  // `bases`: where the module's arrays begin; `tables`: what those hold by which copies gather; `machine`: of the chip.
+  WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const IndexTables& tables,
+           const arch::ArchSpec& chip, const Machine& machine);
   WarpCode(const WarpCode&) = delete;
   WarpCode& operator=(const WarpCode&) = delete;
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -65,8 +66,8 @@ TEST_P(EachDevice, HasTheUsualLevelsOfItsClass) {
 // Bands are what predictions of one board were off by.
 TEST_P(EachDevice, HasBandsOfItsOwnOrOfItsMakersChip) {
   const ArchSpec chip = chip_of(GetParam());
-  const bool measured = GetParam() == "v100" || GetParam() == "tilescope_one";  // which is made from the V100
-  EXPECT_EQ(chip.error_bands.empty(), !measured);
+  const std::set<std::string> measured = {"k80", "mi50", "v100", "tilescope_one"};  // the last is made from the V100
+  EXPECT_EQ(chip.error_bands.empty(), !measured.contains(GetParam()));
   EXPECT_EQ(chip.error_bands_hold, GetParam() != "tilescope_one") << "no such board was measured";
 }
 
@@ -297,6 +298,21 @@ TEST(Devices, TheEnvironmentNamesTheirFolder) {
   EXPECT_THAT(list_devices(), IsEmpty());
   ::unsetenv("TILESCOPE_HOME");
   EXPECT_EQ(devices_folder(), usual);
+}
+
+// An FP8 mma of Hopper is two of f16 and conversions, which an H20 has as fast as an H100.
+TEST(Devices, AnH20ComputesFp8BySlowerProductsAndTheSameConversions) {
+  const auto cycles = [](const char* name, const std::string& unit) {
+    base::Diagnostics diags;
+    const auto chip = load_arch(name, {}, diags);
+    for (const ComputeSpec& c : chip->compute)
+      if (c.name == unit) return 1 / static_cast<double>(c.per_core);
+    return 0.0;
+  };
+  for (const char* unit : {"mma.f8e4m3", "mma.f8e5m2"}) {
+    const double conversions = cycles("h100_sxm", unit) - cycles("h100_sxm", "mma.f16");
+    EXPECT_NEAR(cycles("h20", "mma.f16") + conversions, cycles("h20", unit), 1e-5) << unit;
+  }
 }
 
 }  // namespace

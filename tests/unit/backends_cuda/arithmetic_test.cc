@@ -298,6 +298,23 @@ const std::vector<Known> kFunctions = {
     {Function::kAbs, [](double a, double) { return std::fabs(a); }},
     {Function::kMax, [](double a, double b) { return std::fmax(a, b); }},
     {Function::kMin, [](double a, double b) { return std::fmin(a, b); }},
+    {Function::kPow, [](double a, double b) { return std::pow(a, b); }},
+    {Function::kSin, [](double a, double) { return std::sin(a); }},
+    {Function::kCos, [](double a, double) { return std::cos(a); }},
+    {Function::kFloor, [](double a, double) { return std::floor(a); }},
+    {Function::kCeil, [](double a, double) { return std::ceil(a); }},
+    {Function::kRound, [](double a, double) { return std::nearbyint(a); }},
+    {Function::kSign, [](double a, double) { return double((a > 0) - (a < 0)); }},
+    {Function::kLess, [](double a, double b) { return double(a < b); }},
+    {Function::kLessEqual, [](double a, double b) { return double(a <= b); }},
+    {Function::kGreater, [](double a, double b) { return double(a > b); }},
+    {Function::kGreaterEqual, [](double a, double b) { return double(a >= b); }},
+    {Function::kEqual, [](double a, double b) { return double(a == b); }},
+    {Function::kNotEqual, [](double a, double b) { return double(a != b); }},
+    {Function::kAnd, [](double a, double b) { return double(a != 0 && b != 0); }},
+    {Function::kOr, [](double a, double b) { return double(a != 0 || b != 0); }},
+    {Function::kNot, [](double a, double) { return double(a == 0); }},
+    {Function::kMod, [](double a, double b) { return a - std::floor(a / b) * b; }},
 };
 
 expr::Values of_each(double (*value)(double, double), const expr::Values& x, const expr::Values& y) {
@@ -311,7 +328,7 @@ TEST(Arithmetic, FunctionsAreThoseOfTheReference) {
   const expr::Values x = {1, 2, 3, 4, 7, 9}, y = {1, -2, 1, 5, 2, -7};
   std::vector<Case> cases;
   for (const auto& [function, value] : kFunctions) {
-    const bool two = function == Function::kMax || function == Function::kMin;
+    const bool two = expr::arity(function) == 2;
     const std::vector<expr::Node> body = {tests::operand(0), tests::operand(1), tests::call(function, 0, two ? 1 : -1)};
     for (const Dtype in : {Dtype::kF32, Dtype::kF16, Dtype::kI8, Dtype::kI32})
       cases.push_back({{"function " + std::to_string(static_cast<int>(function)), in, Dtype::kF32, body},

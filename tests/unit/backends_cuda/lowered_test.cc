@@ -77,6 +77,11 @@ void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::Ar
   lower::NamedValues values;
   lower::add_expected_values(d.program, random, values);
   RC_ASSERT(tests::wrong_outputs(d.program, d.module) == "");
+  lower::Module known = d.module;  // with the tables that a stage computes
+  const auto tables = lower::index_tables(d.module);
+  for (std::size_t g = 0; g < tables.size(); ++g)
+    if (const expr::Values& of = values[known.globals[g].name]; tables[g] != nullptr)
+      known.globals[g].entries = std::make_shared<const std::vector<std::int32_t>>(of.begin(), of.end());
   const std::vector<double> scalars(d.module.scalars.size(), lower::kScalar);
   for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting}) {
     const HostResult r = host.run(id, {build, 1, scalars, lower::globals_of(d.module, values)});
@@ -88,7 +93,7 @@ void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::Ar
       if (global.role == lower::Role::kOutput)
         RC_ASSERT(worst_difference(r.globals[g], values.at(global.name)) <= tolerance);
     }
-    if (build == HostBuild::kCounting) RC_ASSERT(r.counters == tests::naive_counters(d.module, chip));
+    if (build == HostBuild::kCounting) RC_ASSERT(r.counters == tests::naive_counters(known, chip));
   }
 }
 

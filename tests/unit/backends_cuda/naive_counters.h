@@ -3,6 +3,7 @@
 // The counters of lower/counters.h by walking a kernel's body warp by warp with sets: slow and obvious.
 
 #include <map>
+#include <memory>
 #include <set>
 
 #include "arch/derive.h"
@@ -17,6 +18,7 @@ class NaiveCount {
       : kernel_(kernel),
         chip_(chip),
         bases_(lower::base_addresses(module)),
+        tables_(lower::index_tables(module)),
         copies_(lower::copies_of(kernel)),
         boxes_(lower::tma_boxes_of(kernel)) {
     out_.resize(copies_.size() + boxes_.size());
@@ -107,12 +109,19 @@ class NaiveCount {
     Addresses at;
     for (std::int64_t lane = 0; lane < lanes.count(); ++lane)
       if (lanes.holds(c.when, lane) && (!reads || lanes.holds(c.inside, lane)))
-        at[lane] = base + lanes.value(a.offset, lane) * element;
+        at[lane] = base + (lanes.value(a.offset, lane) + (reads ? gathered(c, lanes, lane) : 0)) * element;
     if (at.empty()) return;
     const auto n = static_cast<std::size_t>(std::find(copies_.begin(), copies_.end(), &c) - copies_.begin());
     lower::AccessCount& count = shared ? out_[n].shared : out_[n].global;
     const auto lanes_active = static_cast<std::int64_t>(at.size());
     count += {lanes_active, 1, lanes_active * bytes, shared ? 0 : sectors(at, bytes), shared ? passes(at, bytes) : 0};
+  }
+
+  std::int64_t gathered(const lower::Copy& c, const lower::Lanes& lanes, std::int64_t lane) const {
+    if (!c.gather) return 0;
+    const lower::Buffer& table = kernel_.buffers[static_cast<std::size_t>(c.gather->table.buffer)];
+    const auto entry = static_cast<std::size_t>(lanes.value(c.gather->table.offset, lane));
+    return c.gather->stride * tables_[static_cast<std::size_t>(table.global)]->at(entry);
   }
 
   std::int64_t sectors(const Addresses& at, std::int64_t bytes) const {
@@ -143,6 +152,7 @@ class NaiveCount {
   const lower::Kernel& kernel_;
   const arch::ArchSpec& chip_;
   std::vector<std::int64_t> bases_;
+  std::vector<std::shared_ptr<const std::vector<std::int32_t>>> tables_;
   std::vector<const lower::Copy*> copies_;
   std::vector<const lower::TmaBox*> boxes_;
   bool asks_ = false;  // the warp that is counted starts TMA copies

@@ -46,6 +46,19 @@ TEST(SharedReductions, OfOneRowAreFasterThanAnyOther) {
   }
 }
 
+// X[j] keeps the two loops apart, and both are as long: lanes along i would read another row each.
+TEST(SharedReductions, AreAlongRowsWhereTwoAxesAreReduced) {
+  const tests::ChipWithCostModel a100("a100");
+  for (const char* sizes : {"u=1,i=8192,j=8192", "u=1,i=65536,j=4096"}) {
+    SCOPED_TRACE(sizes);
+    const Ranked found = best("O[u] +=! I[i,j] * X[j]", sizes, a100, Among::kAll);
+    const tile::StageProgram& stage = found.program;
+    EXPECT_GT(stage.sharers(), 1);
+    for (std::size_t a = 0; a < stage.space->axes.size(); ++a)
+      EXPECT_TRUE(stage.reduction_threads[a] == 1 || stage.space->axes[a].name == "j");
+  }
+}
+
 TEST(SharedReductions, AreNoneWhereResultsFillTheChipAndRowsRunAcross) {
   const tests::ChipWithCostModel a100("a100");
   EXPECT_EQ(best("O[j] +=! I[i,j]", "i=64,j=1048576", a100, Among::kAll).program.sharers(), 1);

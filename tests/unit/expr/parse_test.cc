@@ -132,9 +132,9 @@ TEST(ParseErrors, AllStagesAreRead) {
       errors_of("C[m] A[m]; D[m] = expp(C[m]) * sqr(C[m]); E = D[m]; F[m] = D[m"),
       ElementsAre("--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got 'A'",
                   "--op:1:19: unknown function 'expp', expected one of exp log sqrt rsqrt tanh sigmoid erf relu "
-                  "abs max min; did you mean 'exp'?",
+                  "abs max min pow sin cos floor ceil round sign select; did you mean 'exp'?",
                   "--op:1:32: unknown function 'sqr', expected one of exp log sqrt rsqrt tanh sigmoid erf relu "
-                  "abs max min; did you mean 'sqrt'?",
+                  "abs max min pow sin cos floor ceil round sign select; did you mean 'sqrt'?",
                   "--op:1:45: expected '[' after the output 'E', got '='",
                   "--op:1:63: expected ']' after the coordinates of 'D', got the end"));
 }
@@ -170,11 +170,11 @@ TEST(ParseErrors, CountsAreLimited) {
   for (int i = 0; i < 13; ++i) axes += fmt::format("{}A[a{}]", i > 0 ? "*" : "", i);
   for (int i = 0; i < 17; ++i) reads += fmt::format("{}A[m+{}]", i > 0 ? "*" : "", i);
   for (int i = 0; i < 33; ++i) stages += fmt::format("T{}[m]=A[m];", i);
-  for (int i = 0; i < 9; ++i) ranks += i > 0 ? ",m" : "m";
+  for (int i = 0; i < 13; ++i) ranks += i > 0 ? ",m" : "m";
   EXPECT_THAT(errors_of("O[a0] +=! " + axes), ElementsAre("--op:1:87: a stage has at most 12 axes"));
   EXPECT_THAT(errors_of("O[m] = " + reads), ElementsAre("--op:1:126: a stage has at most 16 different reads"));
   EXPECT_THAT(errors_of(stages), ElementsAre("--op:1:375: an expression has at most 32 stages"));
-  EXPECT_THAT(errors_of("O[m] = A[" + ranks + "]"), ElementsAre("--op:1:8: 'A' has more than 8 coordinates"));
+  EXPECT_THAT(errors_of("O[m] = A[" + ranks + "]"), ElementsAre("--op:1:8: 'A' has more than 12 coordinates"));
 }
 
 TEST(ParseErrors, PlacesStandWhereTheTextStands) {

@@ -67,6 +67,31 @@ TEST_F(SequenceNames, GivenInputsGoFirstAndMayBeInputsThemselves) {
   EXPECT_THAT(tensors_.shared(3), ElementsAre(Pair("H", "norm.Y"), Pair("O", "add.O"), Pair("Y", "norm.X")));
 }
 
+TEST_F(SequenceNames, IdsAreThoseOfTheirOwnList) {
+  for (const char* k : {"k=4", "k=8"}) {
+    const std::string sizes = std::string("m=8,n=16,") + k;
+    tensors_.begin_list();
+    add("up", kProduct, sizes.c_str());
+    add("act", "O[i] = X[i] + 1", "i=128", {given("X", "up")});
+  }
+  ASSERT_TRUE(diags_.ok()) << diags_.formatted_errors().front();
+  EXPECT_THAT(tensors_.shared(1), ElementsAre(Pair("X", "up.C")));
+  EXPECT_THAT(tensors_.shared(3), ElementsAre(Pair("X", "2:up.C")));
+  tensors_.begin_list();
+  add("act", "O[i] = X[i] + 1", "i=128", {given("X", "up")});
+  EXPECT_FALSE(diags_.ok()) << "this list has no 'up'";
+}
+
+TEST_F(SequenceNames, OfWhatDoesNotRunOnlyWhatOthersUseIsHeld) {
+  tensors_.add("up", tests::expression("U[i] = X[i] * 2", "i=64"), {}, diags_, false);
+  EXPECT_EQ(tensors_.bytes(), 0);
+  add("one", "V[i] = U[i] * 2", "i=64");
+  add("two", "W[i] = Y[i] * 2", "i=64", {given("Y", "up")});
+  EXPECT_THAT(tensors_.shared(1), ElementsAre(Pair("U", "up.U")));
+  EXPECT_THAT(tensors_.shared(2), ElementsAre(Pair("Y", "up.U")));
+  EXPECT_EQ(tensors_.bytes(), 4 * 64 * 3) << "U, V, W";
+}
+
 TEST_F(SequenceNames, MistakesAreNamedWithTheirPlace) {
   add("norm", "Y[i] = X[i] * 2", "i=64");
   add("up", "H[i] = Y[i] + Z[i]", "i=64", {given("Y", "nrom"), given("Q", "norm"), given("Z", "norm.W")});

@@ -38,6 +38,32 @@ TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {
   EXPECT_DOUBLE_EQ(chain_of(5), 2 * chain_of(1));
 }
 
+// A warp's multiply-adds in turn with all places that their three registers can have.
+TEST(BlockWork, MultiplyAddsWaitForRegistersOfOneBank) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
+  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
+                                                        {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
+  const auto issue = [&](const std::vector<arch::Override>& set) {
+    const arch::ArchSpec chip = tests::chip("v100", set);
+    const Machine m = make_machine(chip);
+    const Occupancy occupancy = occupancy_of(p, m);
+    const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+    return work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic)
+        .compute.issue_cycles;
+  };
+  const double multiply_adds = 64 * 8 * 2 / 4.0;  // of two warps, by partition
+  for (const int banks : {1, 2, 3, 4, 8}) {
+    double waits = 0;
+    for (int a = 0; a < banks; ++a)
+      for (int b = 0; b < banks; ++b)
+        for (int c = 0; c < banks; ++c) waits += a == b && b == c ? 2 : a == b || b == c || a == c ? 1 : 0;
+    waits *= multiply_adds / (banks * banks * banks);
+    const arch::Override in_banks{"core.register_banks", std::to_string(banks)};
+    EXPECT_NEAR(issue({in_banks}) - issue({}), waits, 1e-9) << banks;
+    EXPECT_NEAR(issue({in_banks, {"compiler.bank_conflicts", "0.25"}}) - issue({}), waits / 4, 1e-9) << banks;
+  }
+}
+
 // 64 sums of a thread, 8 points a step, eight elements of A at four points and eight of B held with them.
 TEST(BlockWork, SpillsWhatIsMultipliedInEveryIterationAndOthersOnceAStep) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model of tiles that exchange against published formulas and against counts by hand.
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -174,14 +179,83 @@ TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
   EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
 }
 
-// Six workers share 13 results of f32, two a vector: the busiest has three, so two vectors, each a load, a sum and a
-// store, one every six cycles.
+const arch::ComputeSpec& instruction(const arch::ArchSpec& a, std::string_view name) {
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == name) return c;
+  throw std::runtime_error(fmt::format("{} has no {}", a.name, name));
+}
+
+double cycles_of(const char* op, const std::string& size, const tile::Extents& block, std::string_view name,
+                 const arch::ArchSpec& a) {
+  const arch::ComputeSpec& c = instruction(a, name);
+  const expr::Expression e = tests::expression(op, size, {}, c.dtype);
+  return vertex_cycles(*tile::make_space(e, tile::no_collapse(e.stages.front())), block, c, a).all;
+}
+
+// Six workers share 13 results of f32, two a vector: the busiest has three, so two vectors, each with two cycles of the
+// loop beside a load, a sum and a store, one every six cycles: together, or one after another.
 TEST(BspVertex, LastsAsLongAsTheBusiestWorker) {
+  for (const bool overlap : {false, true}) {
+    const arch::ArchSpec a = tests::chip("ipu_gc200", {{"memory.sram.overlap", overlap ? "true" : "false"}});
+    EXPECT_EQ(cycles_of("C[m] = A[m] + B[m]", "m=13", {13}, "fma.f32", a), 11 + 6 * (29 + 2 * (2 + (overlap ? 1 : 3))));
+  }
+}
+
+// Of loops that one load does not feed, loads, arithmetic and stores take turns: five loads, four sums, a store.
+TEST(BspVertex, OverlapsWhatOneLoadBrings) {
+  EXPECT_EQ(
+      cycles_of("C[m] = A[m] + A[m+1] + A[m+2] + A[m+3] + A[m+4]", "m=12", {12}, "fma.f32", tests::chip("ipu_gc200")),
+      11 + 6 * (29 + 2 + 5 + 4 + 1));
+}
+
+// poplibs' popopsCycleEstimators.cpp of revision 7eac0f2: 11 + 6 (26 + 3 ceil(ceil(x / 6) / 4)) of two vectors of f16,
+// 29 and 2 in place of 26 and 4 of f32; a triad's loop is one instruction.
+TEST(BspVertex, OfTwoVectorsIsThatOfPoplibs) {
+  for (const char* chip : {"ipu_gc2", "ipu_gc200", "bow_ipu"}) {
+    const arch::ArchSpec a = tests::chip(chip);
+    for (const std::int64_t x : {1, 100, 4096}) {
+      const auto worker = static_cast<double>((x + 5) / 6);
+      const std::string size = fmt::format("i={}", x);
+      EXPECT_EQ(cycles_of("C[i] = A[i] + B[i]", size, {x}, "fma.f16", a), 11 + 6 * (26 + 3 * std::ceil(worker / 4)));
+      EXPECT_EQ(cycles_of("C[i] = A[i] + B[i]", size, {x}, "fma.f32", a), 11 + 6 * (29 + 3 * std::ceil(worker / 2)));
+      EXPECT_EQ(cycles_of("C[i] = A[i] + 0.5 * B[i]", size, {x}, "fma.f32", a), 11 + 6 * (29 + std::ceil(worker / 2)));
+    }
+  }
+}
+
+// Sums of a matrix's columns: a worker adds vectors, each a load and an addition for a row, a store, and poplibs' five
+// cycles beside; of its rows: runs of 20 cycles and a vector each.
+TEST(BspVertex, SumsSideBySideAreVectors) {
   const arch::ArchSpec a = tests::chip("ipu_gc200");
-  const expr::Expression e = tests::expression("C[m] = A[m] + B[m]", "m=13", {}, base::Dtype::kF32);
-  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
-  EXPECT_EQ(vertex_cycles(*space, {13}, *arch::scalar_unit_of(a, base::Dtype::kF32, base::Dtype::kF32), a).all,
-            2 * 3 * 6);
+  EXPECT_EQ(cycles_of("R[i] +=! P[p,i]", "i=576,p=15", {576, 15}, "fma.f16", a), 11 + 6 * (26 + 24 * (15 + 1 + 5)));
+  EXPECT_EQ(cycles_of("R[i] +=! P[i,p]", "i=576,p=15", {576, 15}, "fma.f16", a), 11 + 6 * 96 * (20 + 4));
+}
+
+// Matrix units of both chips by poplibs' PerformanceEstimation.hpp of revision 7eac0f2, evaluated apart from this code:
+// whatever rows a worker has.
+TEST(BspVertex, OfProductsIsThatOfPoplibs) {
+  struct Unit {
+    const char *chip, *instruction;
+    std::int64_t columns, depth, load;  // of a block; cycles in which its coefficients come
+    bool half;
+  };
+  for (const Unit& u : {Unit{"ipu_gc200", "amp.f16", 16, 16, 32, true}, Unit{"ipu_gc2", "amp.f16", 8, 16, 16, true},
+                        Unit{"ipu_gc200", "amp.f32", 16, 8, 32, false}, Unit{"ipu_gc2", "amp.f32", 8, 8, 16, false}})
+    for (const std::int64_t m : {1, 6, 7, 12, 13, 18, 100}) {
+      const std::int64_t k = 4 * u.depth, n = 3 * u.columns;
+      std::int64_t busiest = 0;
+      for (const std::int64_t r : {m / 6, (m + 5) / 6}) {
+        const std::int64_t few[] = {22, u.half ? 33 : 47, u.half ? 42 : 46};
+        busiest =
+            std::max(busiest, (r < 3 ? few[r] : (u.half ? 38 + 4 * (r - 3) : 46 + 8 * (r - 3))) - (u.half ? 7 : 0));
+      }
+      const std::int64_t expected =
+          50 + (u.half ? 6 * (7 + 3 * 3) : 0) + 4 * 15 + 4 * 3 * (19 + 6 + u.load + 6 * busiest);
+      EXPECT_EQ(cycles_of("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", m, n, k), {m, n, k},
+                          u.instruction, tests::chip(u.chip)),
+                expected)
+          << u.chip << " " << u.instruction << " " << m;
+    }
 }
 
 // Two cores of a mesh have partial sums of 16 results and add up eight each, which come in one packet of 32 B behind a

@@ -13,6 +13,7 @@
 #include "model/simt/detail/core_time.h"
 #include "model/simt/estimate.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -68,6 +69,18 @@ TEST(DramRows, AreOpenedForEachBlocksPartWhereBlocksKeepNoPace) {
   const tile::StageProgram p = program("O[n] +=! B[k,n]", "n=1024,k=4096", {{1, 32, 1}}, {1, 64});
   EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {1024, 64}, kRows), 1.0 / 256, 1e-9);
   EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, kRows), 1.0 / 128, 1e-9);
+}
+
+// Blocks of eight columns read 32 B of each of 4,096 rows of W, in one step: a row of the DRAM has closed before a
+// neighbour comes. Those of 512 columns read its whole row.
+TEST(DramRows, OfWhatIsReadDirectlyInIterationsAreOpenedByEachBlock) {
+  const auto read = [](std::int64_t columns) {
+    tile::StageProgram p = program("C[n] +=! X[k] * W[k,n]", "n=4096,k=4096", {{1, columns, 1}}, {1, 4096});
+    p.operands[0].cached = p.operands[1].cached = false;
+    return traffic_of(p, machine("rtx3090"), 1).activates_per_byte.read;
+  };
+  EXPECT_NEAR(read(8), 1.0 / 32, 0.003);
+  EXPECT_LT(read(512), 1.0 / 100);
 }
 
 // An activate per rrd_s of 4 cycles at 877 MHz on 64 channels, which is longer than a quarter of faw: 449 GB/s of
@@ -212,7 +225,7 @@ RC_GTEST_PROP(DramCommands, TakeTheLongestOfTheirClosedForms, ()) {
   longest = std::max(longest, rows * std::max({clocks("faw") / 4, clocks("rrd_s"), clocks("rc") / 16}) / works);
   const auto of_row = static_cast<double>(activate + 1);
   longest = std::max(longest, rows * shared * (of_row + (dual ? 0 : 1)));
-  if (!dual && sharing > 1) longest = std::max(longest, shared * (bursts + rows * of_row));
+  if (!dual) longest = std::max(longest, shared * (bursts + rows * of_row));
   RC_ASSERT(std::abs(chip.us(32 * kChannels * bursts, kChannels * rows) * kMhz / longest - 1) < 1e-9);
 }
 

@@ -56,5 +56,18 @@ TEST(Pipes, AreBoundByTheSlotsThatIssue) {
   EXPECT_NEAR(each({kF32}, dual), 1, 0.1) << "two of one only where it has lanes for both";
 }
 
+// Of 64 places of three registers in four banks, 4 have all in one and 36 two.
+TEST(Pipes, WaitForRegistersOfOneBank) {
+  const std::vector<arch::Override> wide = {{"compute.fma.f32.per_core", "128"},
+                                            {"compute.fma.f32.peak", "28.26 TFLOP/s"}};
+  std::vector<arch::Override> banks = wide;
+  banks.push_back({"core.register_banks", "4"});
+  const double none = each({kF32}, wide);
+  EXPECT_NEAR(each({kF32}, banks) - none, (4 * 2 + 36) / 64.0, 0.01);
+  banks.push_back({"compiler.bank_conflicts", "0.5"});
+  EXPECT_NEAR(each({kF32}, banks) - none, (4 * 2 + 36) / 128.0, 0.01);
+  EXPECT_NEAR(each({kF32}, {{"core.register_banks", "4"}}), 2, 0.1) << "the scheduler waits less than the lanes take";
+}
+
 }  // namespace
 }  // namespace tilescope::sim

@@ -146,6 +146,46 @@ RC_GTEST_PROP(Spills, OfRegistersApartAreThoseOfEachPart, ()) {
   RC_ASSERT((s.of_kernel.size() > own) == a.spills());
 }
 
+// Every iteration of a loop reads `fragments` words from the scratchpad and adds to `sums`.
+lower::Module products(std::int64_t sums, std::int64_t fragments, std::int64_t iterations) {
+  constexpr std::int64_t kThreads = 128;
+  HandKernel k(80, kThreads);
+  const int c = k.global("C", 80 * kThreads, lower::Role::kOutput), tile = k.shared("tile", kThreads);
+  const int sum = k.registers("sum", sums), x = k.registers("x", fragments);
+  const int i = k.loop("i", iterations), f = k.loop("f", fragments), s = k.loop("s", sums);
+  k.add(loop_over(i, {loop_over(f, {copy({x, affine({{f, 1}})}, {tile, affine({{1, 1}})})}, fragments),
+                      loop_over(s, {multiply_add({sum, affine({{s, 1}})}, {x, {}}, {x, {}})}, sums)}));
+  k.add(copy({c, affine({{0, kThreads}, {1, 1}})}, {sum, {}}));
+  return std::move(k).take();
+}
+
+// A compiler that leaves a thread 64 registers, of a block of 1,024 where none are stated, or all that there are.
+arch::ArchSpec leaving(const char* block) { return chip("v100", {{"compiler.assumed_block", block}}); }
+
+// 64 registers, of which an iteration's operands take 10: 70 sums lack 16, 58 lack 4, 50 none.
+TEST(Spills, OfSumsBesideTheOperandsOfAnIterationMoveInEach) {
+  const arch::ArchSpec few = leaving("1024"), enough = leaving("128");
+  constexpr std::int64_t kWarps = 80 * 4, kIterations = 32;
+  for (const auto& [sums, lacking] : {std::pair(70, 16), std::pair(58, 4), std::pair(50, 0)}) {
+    lower::Module m = products(sums, 10, kIterations);
+    EXPECT_EQ(occupancy_of(m.kernels.front(), machine_of(few)).spilled_in_products, lacking);
+    const SimReport spilling = simulated(m, few), held = simulated(m, enough);
+    EXPECT_EQ(level(spilling, "l1").requests - level(held, "l1").requests, kWarps * kIterations * lacking)
+        << sums << ": loads";
+    EXPECT_EQ(level(spilling, "l2").written_bytes - level(held, "l2").written_bytes,
+              kWarps * kIterations * lacking * 128)
+        << sums;
+    m.kernels.front().registers = 64;
+    EXPECT_EQ(occupancy_of(m.kernels.front(), machine_of(few)).spilled_in_products, 0) << "it was made for these";
+  }
+}
+
+TEST(Spills, OfProductsAreAtMostAllSums) {
+  const Occupancy o = occupancy_of(products(20, 90, 8).kernels.front(), machine_of(leaving("1024")));
+  EXPECT_EQ(o.registers_per_thread, 64);
+  EXPECT_EQ(o.spilled_in_products, 20);
+}
+
 // Halves of registers go two and two.
 TEST(Spills, OfNarrowElementsFillTheirWords) {
   lower::Module m = meeting(12, 20, 9, 24);

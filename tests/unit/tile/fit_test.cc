@@ -146,6 +146,18 @@ TEST(Fit, RefusesMoreRegistersThanABlockLeavesItsThreads) {
   EXPECT_FALSE(fits(p, chip));
 }
 
+// 256 registers of a core are 2 for each lane of its four warps.
+TEST(Fit, RefusesProgramsOfOthersWhereARegisterFileHasNoGranuleForAThread) {
+  StageProgram p = matmul(16, 8);
+  EXPECT_EQ(p.registers, 0);
+  EXPECT_TRUE(holds_registers(p, tests::chip("v100", {{"memory.reg.capacity", "8 KiB"}})));
+  const arch::ArchSpec tiny = tests::chip("v100", {{"memory.reg.capacity", "1 KiB"}});
+  EXPECT_FALSE(fits(p, tiny));
+  EXPECT_FALSE(holds_registers(p, tiny));
+  EXPECT_THAT(exceeded(p, tiny),
+              ElementsAre("registers a thread: needs 8, v100 leaves a block of so many threads 0 (memory.reg)"));
+}
+
 // What is computed and stored at once needs no register for longer.
 TEST(Fit, LetsResultsWithoutSumsTakeFewRegisters) {
   const expr::Expression e = tests::expression("O[i] = A[i]", "i=65536");

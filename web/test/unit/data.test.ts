@@ -60,6 +60,13 @@ test('the command constructs what the row says', () => {
   expect(commandOf(r, 45, 1)).toBeNull();
 });
 
+test('a sequence that is no suite has no command', () => {
+  const r = sample(kSmall);
+  r.operators.command = ['--suite layer.yaml --sequence', null];
+  expect(commandOf(r, 0, 0)).toBe('tilescope compile --arch v100 --suite layer.yaml --sequence');
+  expect(commandOf(r, 0, 1)).toBeNull();
+});
+
 test('columns sort by number, then by place; what has no value comes last', () => {
   const state = new State(sample({ ...kSmall, failEvery: 7 }));
   const time = columnsOf(state).find((c) => c.name === 'time');

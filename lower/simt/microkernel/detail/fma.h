@@ -52,6 +52,7 @@ class FmaLowering final : public MicroKernelLowering {
     std::vector<AxisLoop> loops;
     Affine place;
     Located from;
+    std::optional<Gather> gather = {};
     bool together = true;  // neighbours of one access are all inside the array, or none
   };
   FragmentRead read_of_fragment(std::size_t read, std::int64_t vector, const StepPosition& at,
@@ -68,7 +69,7 @@ class FmaLowering final : public MicroKernelLowering {
   std::vector<Guard> inside_reduction(const StepPosition& at);
   // The element of its fragment that the arithmetic uses where the loops over iterations stand.
   Affine place_of_point(std::size_t read);
-  Statement arithmetic(const std::vector<Guard>& inside);
+  Statement arithmetic(const StepPosition& at, const std::vector<Guard>& inside);
 
   std::vector<std::int64_t> at_once_;  // by read: iterations of the innermost reduced axis in one access
   std::vector<Fragment> fragments_;    // by read; equal reads share one

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -216,6 +217,52 @@ TEST(Calibrate, BandsAreThoseOfAPlainLoop) {
     EXPECT_GE(share_below(value), share - 1e-9);
     EXPECT_LT(share_below(value * (1 - 1e-6)), share) << "no smaller time does";
   }
+}
+
+// Two shapes of products: 20 rows spread by .9 to 1.09, and 40 by .505 to 1.675.
+api::NamedText two_shapes() {
+  std::string out;
+  const std::vector<double> times = predicted_us(v100());
+  for (int i = 0; i < 60; ++i) {
+    const double ratio = i < 20 ? 0.9 + 0.01 * i : 0.505 + 0.03 * (i - 20);
+    const int of = i < 20 ? i % 4 : 4 + i % 4;
+    out += line(of, fmt::format(R"(, "measured_us": {})", times.at(static_cast<std::size_t>(of)) * ratio)) + "\n";
+  }
+  return {"b.jsonl", out};
+}
+
+// Whichever half is drawn, the other one is checked: five of the 40 lie within the narrow band, all 20 within the wide.
+TEST(Calibrate, ABandIsCheckedOnShapesThatItWasNotFittedTo) {
+  const api::NamedText batch = two_shapes();
+  std::set<std::size_t> drawn;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const BandOfKind b = band(calibrate(batch, v100(), {seed, 1, true, {}, true}, kSilent), "matmul");
+    drawn.insert(b.rows);
+    const bool narrow = b.rows == 20;
+    EXPECT_NEAR(b.low, narrow ? 0.91 : 0.595, 1e-6);
+    EXPECT_NEAR(b.high, narrow ? 1.07 : 1.555, 1e-6);
+    EXPECT_EQ(b.check.value().rows, narrow ? 40U : 20U);
+    EXPECT_EQ(b.check->shapes, 1U);
+    EXPECT_NEAR(b.check->coverage, narrow ? 5.0 / 40 : 1, 1e-9);
+  }
+  EXPECT_THAT(drawn, ElementsAre(20U, 40U)) << "the seed decides";
+  EXPECT_THAT(calibrate(batch, v100(), {1, 1, true}, kSilent).bands, IsEmpty()) << "two shapes without a check";
+}
+
+TEST(Calibrate, HalvesEachKindAndSaysSoInTheFile) {
+  const CalibrationRun run = calibrate(spread_batch(), v100(), {3, 1, true, {}, true}, kSilent);
+  ASSERT_EQ(run.bands.size(), 3U);
+  for (const BandOfKind& b : run.bands) {
+    EXPECT_LE(std::max(b.shapes, b.check.value().shapes) - std::min(b.shapes, b.check->shapes), 1U) << b.kind;
+    EXPECT_NEAR(b.check->coverage, 0.8, 0.2) << b.kind;
+  }
+  const BandOfKind& all = band(run, "all");
+  EXPECT_EQ(all.rows + all.check->rows, kLines);
+  EXPECT_EQ(all.shapes + all.check->shapes, run.shapes);
+  EXPECT_THAT(calibrated_chip(run, v100(), "v100", "out.yaml", "9.9"),
+              HasSubstr(fmt::format("as they were; shapes halved by seed 3: fitted to {}, {:.0f} % of the times of the "
+                                    "other {} lie within",
+                                    all.shapes, 100 * all.check->coverage, all.check->shapes)));
 }
 
 TEST(Calibrate, BandsOfFittedRatiosAreOfRowsThatWereHeldOut) {

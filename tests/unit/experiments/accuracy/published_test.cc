@@ -4,10 +4,12 @@
 #include "experiments/accuracy/published.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "api/workload.h"
 #include "base/dtype.h"
 #include "expr/suites.h"
 #include "tests/support/build.h"
@@ -15,9 +17,11 @@
 namespace tilescope::experiments {
 namespace {
 
-std::optional<PublishedTimes> load(std::string_view device, std::string_view suite) {
+std::optional<PublishedTimes> load(std::string_view device, const std::string& suite) {
+  api::Workload workload;
+  workload.suite = suite;
   base::Diagnostics diags;
-  auto times = load_published(device, suite, diags);
+  auto times = load_published(device, workload, diags);
   tests::require_no_errors(diags);
   return times;
 }

@@ -20,7 +20,7 @@ std::string written(std::size_t rows, int jobs) {
   const auto row = [](std::size_t i) {
     return base::Value(base::Map{{"row", base::Value(static_cast<std::int64_t>(i))}});
   };
-  write_json_rows(rows, jobs, row, base::Value(base::Map{{"count", base::Value(static_cast<std::int64_t>(rows))}}), to);
+  write_json_rows(rows, jobs, row, {{"summary", base::Map{{"count", rows}}}, {"notes", base::List{"a"}}}, to);
   std::fclose(to);
   std::string out(text, size);
   std::free(text);
@@ -34,6 +34,7 @@ TEST(JsonRows, AreInTheirOrder) {
     ASSERT_EQ(document["rows"].size(), rows);
     for (std::size_t i = 0; i < rows; ++i) EXPECT_EQ(document["rows"][i], (nlohmann::json{{"row", i}}));
     EXPECT_EQ(document["summary"], (nlohmann::json{{"count", rows}}));
+    EXPECT_EQ(document["notes"], nlohmann::json::array({"a"}));
     for (const int jobs : {2, 5}) EXPECT_EQ(written(rows, jobs), text) << rows << " rows, " << jobs << " jobs";
   }
 }

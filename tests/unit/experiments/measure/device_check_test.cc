@@ -79,17 +79,18 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
   base::Diagnostics diags;
   const auto rows = read_kept_rows(
       {"rows.jsonl", R"({"key":"1","id":"C0","dtype":"f32","chip":"h200","program":"p","measured_us":5,"core_mhz":1830}
-{"key":"2","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","measured_us":4}
-{"key":"3","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn-implicit","measured_us":6}
-{"key":"4","id":"C0","dtype":"f32","chip":"h200","baseline":"copy","measured_us":1}
-{"key":"5","id":"E0","dtype":"f32","chip":"h200","baseline":"copy","measured_us":2}
-{"key":"6","id":"C0","dtype":"f16","chip":"h200","baseline":"cudnn","measured_us":3}
+{"key":"2","id":"C0","dtype":"f32","chip":"h200","operator":"C0 f32","baseline":"cudnn","measured_us":4}
+{"key":"3","id":"C0","dtype":"f32","chip":"h200","operator":"C0 f32","baseline":"cudnn-implicit","measured_us":6}
+{"key":"4","id":"C0","dtype":"f32","chip":"h200","operator":"C0 f32","baseline":"copy","measured_us":1}
+{"key":"5","id":"E0","dtype":"f32","chip":"h200","operator":"E0 f32","baseline":"copy","measured_us":2}
+{"key":"6","id":"C0","dtype":"f16","chip":"h200","operator":"C0 f16","baseline":"cudnn","measured_us":3}
 {"key":"7","id":"C0","dtype":"f32","chip":"a100","program":"q","measured_us":9}
 {"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"}
 {"key":"0","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
 {"key":"9","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
-{"key":"c","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","scale":"small","measured_us":1}
-{"key":"a","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","l2":"warm","measured_us":1}
+{"key":"c","id":"C0","dtype":"f32","chip":"h200","operator":"C0 f32","baseline":"cudnn","scale":"small","measured_us":1}
+{"key":"d","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","measured_us":1}
+{"key":"a","id":"C0","dtype":"f32","chip":"h200","operator":"C0 f32","baseline":"cudnn","l2":"warm","measured_us":1}
 {"key":"b","id":"read 1 longer","chip":"h200","curve":"read","l2":"cold","measured_us":1})"},
       diags);
   const MeasuredTimes times = times_in(rows, "h200");
@@ -97,10 +98,10 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
   EXPECT_EQ(times.programs.at("p").us, 5);
   EXPECT_EQ(times.programs.at("p").core_mhz, 1830);
   ASSERT_EQ(times.libraries.size(), 3U);
-  EXPECT_EQ(times.libraries.at(operator_key("C0", "f32")).name, "cudnn");
-  EXPECT_EQ(times.libraries.at(operator_key("C0", "f32")).us, 4);
-  EXPECT_EQ(times.libraries.at(operator_key("C0", "f16")).us, 3);
-  EXPECT_EQ(times.libraries.at(operator_key("E0", "f32")).name, "copy");
+  EXPECT_EQ(times.libraries.at("C0 f32").name, "cudnn");
+  EXPECT_EQ(times.libraries.at("C0 f32").us, 4);
+  EXPECT_EQ(times.libraries.at("C0 f16").us, 3);
+  EXPECT_EQ(times.libraries.at("E0 f32").name, "copy");
 }
 
 TEST(KeptRows, MistakesHaveTheirPlace) {

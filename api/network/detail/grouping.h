@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which nodes of a network share kernels: Welder's GraphConnecting (OSDI'23, section 4.2) over a whole network, judged
+// by the model.
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/common/progress.h"
+#include "api/construct.h"
+#include "arch/spec.h"
+#include "base/choices.h"
+#include "construct/known_runs.h"
+#include "graph/subgraph.h"
+
+namespace tilescope::api {
+
+// The best program of every distinct expression that was asked for. Any number of threads may ask.
+class BestPrograms {
+ public:
+  BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse) : chip_(chip), options_{{}, 1, {.fuse = fuse}, &runs_} {}
+
+  // Constructed for the chip at the first call with such an expression; there are no programs where `error` says why.
+  const Ranked& of(const expr::Expression& e);
+  std::size_t distinct() const { return found_.size(); }
+  const arch::ArchSpec& chip() const { return chip_; }
+
+ private:
+  const arch::ArchSpec& chip_;
+  construct::KnownRuns runs_;
+  ConstructOptions options_;
+  std::mutex changing_;
+  std::map<std::string, Ranked> found_;  // by expr::text_of
+};
+
+// Nodes that are compiled together, in ascending order.
+struct NodeGroup {
+  std::vector<std::size_t> nodes;
+  graph::Subgraph subgraph;
+  const Ranked* best = nullptr;
+};
+
+struct Grouping {
+  std::vector<NodeGroup> groups;             // in an order in which they can run
+  std::map<std::size_t, std::string> alone;  // nodes that no expression has, with the reason
+};
+
+// Begins with every node alone. Then each node, in the network's order, takes in the groups that write what it reads,
+// the largest tensor first, where all that such a group writes is read in the node's group alone and the program of
+// both together is faster than the two one after another and has fewer kernels. A group that only moves elements is
+// taken in by each of its readers, and is gone when all have it. With Fuse::kNone every node stays alone.
+Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,
+                     int jobs, const Progress& progress);
+
+}  // namespace tilescope::api

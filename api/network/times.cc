@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/network/times.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/kernels.h"
+#include "api/network/detail/grouping.h"
+#include "api/network/detail/loaded.h"
+#include "api/network/memory.h"
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
+#include "expr/work.h"
+#include "targets/target.h"
+#include "tile/names.h"
+
+namespace tilescope::api {
+namespace {
+
+// Bytes of an array, as a chip holds it.
+double chip_bytes(const graph::NetworkTensor& t) {
+  const auto dtype = graph::dtype_of(t.element);
+  return dtype ? static_cast<double>(graph::elements_of(t.shape) * base::size_of(*dtype).n) : 0;
+}
+
+// Operations of the expression at the peak of the fastest instruction that multiplies its dtype.
+double arithmetic_us(const expr::Expression& e, const arch::ArchSpec& a) {
+  double peak = 0;
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.dtype == e.dtype) peak = std::max(peak, arch::peak_of(a, c).v);
+  return peak > 0 ? 1e6 * expr::operations_of(e) / peak : 0;
+}
+
+double dram_us(double bytes, const arch::ArchSpec& a) {
+  const arch::DramLevel* dram = arch::dram_of(a);
+  return dram == nullptr ? 0 : 1e6 * bytes / arch::bandwidth_of(a, *dram).v;
+}
+
+std::string sizes_of(const expr::Expression& e) {
+  std::vector<std::string> sizes;
+  std::set<std::string> seen;
+  for (const expr::Stage& s : e.stages)
+    for (const expr::Axis& axis : s.axes)
+      if (seen.insert(axis.name).second) sizes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  return fmt::format("{}", fmt::join(sizes, ","));
+}
+
+class Schedule {
+ public:
+  Schedule(const graph::Network& network, const graph::Uses& uses, const arch::ArchSpec& chip, Grouping grouping)
+      : network_(network), uses_(uses), chip_(chip), grouping_(std::move(grouping)) {
+    set_estimates();
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g)
+      for (const auto& [tensor, array] : grouping_.groups[g].subgraph.arrays) first_.try_emplace(array, g);
+  }
+
+  bool in_sequence() const { return in_sequence_; }
+
+  std::vector<NetworkGroupRow> rows() const {
+    std::vector<NetworkGroupRow> out;
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) out.push_back(row(g));
+    for (const auto& [node, why] : grouping_.alone) {
+      const graph::NetworkNode& n = network_.nodes[node];
+      NetworkGroupRow& r = out.emplace_back();
+      r.nodes = {n.name};
+      r.kinds = {n.kind};
+      r.error = why;
+    }
+    return out;
+  }
+
+  NetworkTotal total(const std::vector<NetworkGroupRow>& rows) const {
+    NetworkTotal out;
+    for (const NetworkGroupRow& r : rows) {
+      ++out.groups;
+      out.kernels += r.kernels;
+      out.us += r.us.value_or(0);
+      out.dram_bytes += r.dram_bytes.value_or(0);
+      out.speed_of_light_us += r.speed_of_light_us.value_or(0);
+    }
+    for (const auto& [name, life] : lives())
+      if (life.written) out.intermediate_bytes += chip_bytes(network_.tensors.at(name));
+    return out;
+  }
+
+  double launch_us() const {
+    double sum = 0;
+    for (const auto& e : estimates_)
+      if (e) sum += e->term_us("launch");
+    return sum;
+  }
+
+  // What comes from outside once, and all operations at their peak.
+  double least_us() const {
+    double arithmetic = 0, bytes = 0;
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) {
+      arithmetic += arithmetic_us(grouping_.groups[g].subgraph.expression, chip_);
+      for (const auto& [array, touched] : touched_bytes(g))
+        if (first_.at(array) == g && !uses_.writer(array)) bytes += touched;
+    }
+    return std::max(arithmetic, dram_us(bytes, chip_));
+  }
+
+  NetworkMemory memory() const {
+    NetworkMemory out;
+    std::vector<LivingTensor> between;
+    for (const auto& [name, life] : lives()) {
+      const graph::NetworkTensor& t = network_.tensors.at(name);
+      if (life.written)
+        between.push_back({name, static_cast<std::int64_t>(chip_bytes(t)), life.first, life.last});
+      else
+        (t.role == graph::TensorRole::kConstant ? out.constant_bytes : out.input_bytes) += chip_bytes(t);
+    }
+    const Arena arena = arena_of(between, arch::device_transaction_of(chip_).n);
+    out.between_bytes = static_cast<double>(arena.bytes);
+    out.live_bytes = static_cast<double>(arena.live_bytes);
+    if (arena.at < grouping_.groups.size()) out.at = network_.nodes[grouping_.groups[arena.at].nodes.back()].name;
+    return out;
+  }
+
+  std::vector<TimedOperator> timed() const {
+    std::vector<TimedOperator> out;
+    for (const auto& e : estimates_)
+      if (e) out.push_back({1, e->total_us, 0, std::string(e->terms[e->bottleneck].name)});
+    return out;
+  }
+
+ private:
+  struct Life {
+    bool written = false;
+    std::size_t first = 0, last = 0;
+  };
+
+  void set_estimates() {
+    const targets::Target& target = targets::target_of(chip_);
+    estimates_.resize(grouping_.groups.size());
+    std::vector<tile::RProgram> named;
+    std::vector<std::size_t> of;
+    in_sequence_ = target.estimate_sequence.why_unsupported().empty();
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) {
+      const NodeGroup& group = grouping_.groups[g];
+      if (group.best->programs.empty()) continue;
+      const RankedProgram& best = group.best->programs.front();
+      if (!in_sequence_) {
+        estimates_[g] = best.estimate;
+        continue;
+      }
+      std::set<std::string> taken;
+      named.push_back(tile::with_tensor_names(best.program, [&](const std::string& tensor) {
+        const auto array = group.subgraph.arrays.find(tensor);
+        // Two shapes of one array are two tensors of the program.
+        if (array != group.subgraph.arrays.end() && taken.insert(array->second).second) return array->second;
+        return fmt::format("{}.{}", g, tensor);
+      }));
+      of.push_back(g);
+    }
+    if (!in_sequence_) return;
+    auto found = target.estimate_sequence(named, chip_);
+    for (std::size_t i = 0; i < found.size(); ++i) estimates_[of[i]] = std::move(found[i]);
+  }
+
+  NetworkGroupRow row(std::size_t g) const {
+    const NodeGroup& group = grouping_.groups[g];
+    NetworkGroupRow r;
+    for (const std::size_t n : group.nodes) {
+      r.nodes.push_back(network_.nodes[n].name);
+      r.kinds.push_back(network_.nodes[n].kind);
+    }
+    const expr::Expression& e = group.subgraph.expression;
+    for (const expr::Stage& s : e.stages) r.op += (r.op.empty() ? "" : "; ") + s.text;
+    r.sizes = sizes_of(e);
+    r.operations = expr::operations_of(e);
+    double cold = 0;
+    for (const auto& [array, bytes] : touched_bytes(g)) {
+      r.bytes += bytes;
+      if (first_.at(array) == g && !uses_.writer(array)) cold += bytes;
+    }
+    r.speed_of_light_us = std::max(arithmetic_us(e, chip_), dram_us(in_sequence_ ? cold : r.bytes, chip_));
+    if (!estimates_[g]) {
+      r.error = group.best->error;
+      return r;
+    }
+    const tile::RProgram& program = group.best->programs.front().program;
+    r.kernels = kernels_of(program, chip_).size();
+    r.edges = edges_of(program);
+    r.us = estimates_[g]->total_us;
+    if (const arch::DramLevel* dram = arch::dram_of(chip_); dram != nullptr)
+      r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes
+                                  : estimates_[g]->level(dram->name).bytes;
+    r.bound_by = estimates_[g]->terms[estimates_[g]->bottleneck].name;
+    return r;
+  }
+
+  // Of every array that the group reads or writes, its bytes that it touches.
+  std::map<std::string, double> touched_bytes(std::size_t g) const {
+    const expr::Expression& e = grouping_.groups[g].subgraph.expression;
+    std::map<std::string, double> out;
+    for (std::size_t t = 0; t < e.tensors.size(); ++t) {
+      const auto array = grouping_.groups[g].subgraph.arrays.find(e.tensors[t].name);
+      if (array == grouping_.groups[g].subgraph.arrays.end()) continue;
+      const double all = chip_bytes(network_.tensors.at(array->second)),
+                   share =
+                       expr::touched_elements(e, static_cast<int>(t)) / static_cast<double>(e.tensors[t].elements());
+      double& bytes = out[array->second];
+      bytes = std::min(all, bytes + share * all);
+    }
+    return out;
+  }
+
+  // Of every array that a group reads or writes; results of the network live to its end.
+  std::map<std::string, Life> lives() const {
+    std::map<std::string, Life> out;
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) {
+      std::set<std::string> written;
+      for (const std::size_t n : grouping_.groups[g].nodes)
+        for (const std::string& o : network_.nodes[n].outputs) written.insert(o);
+      for (const auto& [tensor, array] : grouping_.groups[g].subgraph.arrays) {
+        const auto [life, is_new] = out.try_emplace(array, Life{written.contains(array), g, g});
+        life->second.last = uses_.is_result(array) ? grouping_.groups.size() : g;
+      }
+    }
+    return out;
+  }
+
+  const graph::Network& network_;
+  const graph::Uses& uses_;
+  const arch::ArchSpec& chip_;
+  Grouping grouping_;
+  std::vector<std::optional<model::Estimate>> estimates_;  // by group
+  std::map<std::string, std::size_t> first_;               // the first group that reads or writes the array
+  bool in_sequence_ = false;
+};
+
+bool fits(const NetworkMemory& m, const arch::ArchSpec& chip, base::Diagnostics& diags, base::Position at) {
+  const arch::DramLevel* dram = arch::dram_of(chip);
+  if (dram == nullptr || m.bytes() <= static_cast<double>(dram->capacity.n)) return true;
+  diags.error(at, fmt::format("{} of {} holds {:.4g} GB, and the network needs {:.4g}: {:.4g} of constants, {:.4g} of "
+                              "inputs, {:.4g} of other tensors, most at node '{}'",
+                              dram->name, chip.name, 1e-9 * static_cast<double>(dram->capacity.n), 1e-9 * m.bytes(),
+                              1e-9 * m.constant_bytes, 1e-9 * m.input_bytes, 1e-9 * m.between_bytes, m.at));
+  return false;
+}
+
+}  // namespace
+
+std::optional<NetworkTimes> predict_network(const NetworkSource& source, const arch::ArchSpec& chip, base::Fuse fuse,
+                                            int jobs, const Progress& progress, base::Diagnostics& diags) {
+  const auto read = load_network(source, diags);
+  if (!read) return std::nullopt;
+  const graph::Network& network = read->network;
+  const graph::Uses uses(network);
+  BestPrograms best(chip, fuse == base::Fuse::kNone ? base::Fuse::kAll : fuse);
+  const Schedule unfused(network, uses, chip, grouping_of(network, uses, base::Fuse::kNone, best, jobs, progress));
+  std::optional<Schedule> fused;
+  if (fuse != base::Fuse::kNone)
+    fused.emplace(network, uses, chip, grouping_of(network, uses, fuse, best, jobs, progress));
+  const Schedule& schedule = fused ? *fused : unfused;
+  if (!fits(schedule.memory(), chip, diags, network.at)) return std::nullopt;
+  NetworkTimes out;
+  out.groups = schedule.rows();
+  out.total = schedule.total(out.groups);
+  out.unfused = unfused.total(unfused.rows());
+  out.least_us = schedule.least_us();
+  out.launch_us = schedule.launch_us();
+  out.memory = schedule.memory();
+  out.bound_ratios = totals_of(schedule.timed()).bound_ratios;
+  std::set<std::string> distinct;
+  for (const NetworkGroupRow& r : out.groups) distinct.insert(r.op + r.sizes);
+  out.distinct = distinct.size();
+  out.constructed = best.distinct();
+  out.opaque = network.opaque.size();
+  out.sequence = schedule.in_sequence();
+  return out;
+}
+
+}  // namespace tilescope::api

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// `tilescope network --arch`: how long a network takes on a chip, by groups of nodes that are compiled together.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/common/progress.h"
+#include "api/common/totals.h"
+#include "api/network/network.h"
+#include "arch/spec.h"
+#include "base/choices.h"
+#include "base/describe.h"
+#include "base/diagnostics.h"
+
+namespace tilescope::api {
+
+// A group of nodes with its program's time. Times are those in the network's order: a kernel finds in the device's
+// caches what those before it have left there.
+struct NetworkGroupRow {
+  std::vector<std::string> nodes, kinds;  // in their order
+  std::string op, sizes;                  // its stages, and the sizes of their axes
+  std::size_t kernels = 0;
+  std::vector<std::string> edges;  // tensors between its stages, with the level that holds each
+  double operations = 0;
+  double bytes = 0;  // what it reads and writes, each byte once
+  std::optional<double> us, speed_of_light_us, dram_bytes;
+  std::string bound_by;
+  std::string error;  // why it has no time
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
+  v.field({"nodes", "", "Names of its nodes."}, base::List(r.nodes.begin(), r.nodes.end()));
+  v.field({"kinds", "", "ONNX's kinds of its nodes."}, base::List(r.kinds.begin(), r.kinds.end()));
+  v.field({"operator", "", "Its stages in index notation, as --op reads them."}, r.op);
+  v.field({"sizes", "", "Sizes of its axes, as --size reads them."}, r.sizes);
+  v.field({"kernels", "", "Kernels of its program."}, r.kernels);
+  v.field({"edges", "", "Tensors between its stages, and the memory level that holds each."},
+          base::List(r.edges.begin(), r.edges.end()));
+  v.field({"operations", "", "Arithmetic operations; a multiply-add is two."}, r.operations);
+  v.field({"bytes", "B", "What it reads and writes, each byte once."}, r.bytes);
+  v.field({"predicted_us", "us", "Time by the model, after the groups before it."}, r.us);
+  v.field({"speed_of_light_us", "us",
+           "Roofline: its operations at the peak, or what comes from outside the network first here, once through the "
+           "DRAM."},
+          r.speed_of_light_us);
+  v.field({"dram_bytes", "B", "Bytes that its kernels read from the DRAM and write to it."}, r.dram_bytes);
+  v.field({"bottleneck", "", "The term that takes longest alone."}, base::unless_empty(r.bound_by));
+  v.field({"error", "", "Why it has no time."}, base::unless_empty(r.error));
+}
+
+// Sums over the groups of one schedule.
+struct NetworkTotal {
+  std::size_t groups = 0, kernels = 0;
+  double us = 0, dram_bytes = 0;
+  double intermediate_bytes = 0;  // of tensors that one group writes and another reads, each once
+  double speed_of_light_us = 0;   // of the groups, summed
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkTotal> auto& t) {
+  v.field({"groups", "", "Groups of nodes that are compiled together."}, t.groups);
+  v.field({"kernels", "", "Kernels of all groups."}, t.kernels);
+  v.field({"predicted_us", "us", "Time of all groups by the model."}, t.us);
+  v.field({"dram_bytes", "B", "Bytes that all kernels read from the DRAM and write to it."}, t.dram_bytes);
+  v.field({"intermediate_bytes", "B", "Tensors that one group writes and another reads, each once."},
+          t.intermediate_bytes);
+  v.field({"speed_of_light_us", "us", "Rooflines of the groups, summed."}, t.speed_of_light_us);
+}
+
+// Memory of the device while the network runs.
+struct NetworkMemory {
+  double constant_bytes = 0, input_bytes = 0;  // there all the time
+  double between_bytes = 0;                    // the arena of what groups write
+  double live_bytes = 0;                       // the most of it that is needed at a time
+  std::string at;                              // the node at which that is
+  double bytes() const { return constant_bytes + input_bytes + between_bytes; }
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkMemory> auto& m) {
+  v.field({"bytes", "B", "Constants, inputs, and the arena of all other tensors."}, m.bytes());
+  v.field({"constant_bytes", "B", "Constants, weights above all."}, m.constant_bytes);
+  v.field({"input_bytes", "B", "Inputs of the network."}, m.input_bytes);
+  v.field({"between_bytes", "B", "The arena in which tensors that groups write are placed, best fit."},
+          m.between_bytes);
+  v.field({"live_bytes", "B", "The most bytes of these tensors that are needed at a time."}, m.live_bytes);
+  v.field({"at", "", "The node at which they are."}, m.at);
+}
+
+struct NetworkTimes {
+  std::vector<NetworkGroupRow> groups;  // in the order in which they run
+  NetworkTotal total, unfused;          // of these groups; with every node alone
+  double least_us = 0;                  // roofline of the whole network: what comes from outside, once
+  double launch_us = 0;                 // part of total.us
+  NetworkMemory memory;
+  std::vector<BoundRatio> bound_ratios;  // shares of the time by bottleneck, largest first
+  std::size_t distinct = 0;              // different expressions among the groups
+  std::size_t constructed = 0;           // expressions for which programs were constructed
+  std::size_t opaque = 0;                // nodes that have no stages, and no part in any figure
+  bool sequence = true;                  // whether times know what a kernel finds in the device's caches
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkTimes> auto& t) {
+  v.list({"groups", "", "Groups of nodes in the order in which they run."}, t.groups);
+  v.object({"total", "", "Sums over the groups."}, std::optional(t.total));
+  v.object({"unfused", "", "The same with every node alone."}, std::optional(t.unfused));
+  v.field(
+      {"speed_of_light_us", "us",
+       "Roofline of the whole network: all operations at their peak, or constants and inputs once through the DRAM."},
+      t.least_us);
+  v.field({"launch_us", "us", "Part of the time in which kernels are launched."}, t.launch_us);
+  v.object({"memory", "", "Memory of the device while the network runs."}, std::optional(t.memory));
+  v.list({"bound", "", "Shares of the time by bottleneck, largest first."}, t.bound_ratios);
+  v.field({"distinct", "", "Different expressions among the groups."}, t.distinct);
+  v.field({"constructed", "", "Expressions for which programs were constructed."}, t.constructed);
+  v.field({"opaque", "", "Nodes without stages: they take part in no figure."}, t.opaque);
+  v.field({"sequence", "", "Whether kernels find in the device's caches what those before them left."}, t.sequence);
+}
+
+// Predicts the network on the chip. Nodes share kernels as `fuse` allows (api/network/detail/grouping.h). Host time is
+// no part of it. A network larger than the chip's DRAM is an error; then the result is nullopt.
+std::optional<NetworkTimes> predict_network(const NetworkSource& source, const arch::ArchSpec& chip, base::Fuse fuse,
+                                            int jobs, const Progress& progress, base::Diagnostics& diags);
+
+}  // namespace tilescope::api

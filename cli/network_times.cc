@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/network_times.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/table.h"
+
+namespace tilescope::cli {
+namespace {
+
+using api::NetworkGroupRow;
+
+// Groups with equal expressions.
+struct Equal {
+  const NetworkGroupRow* first = nullptr;
+  std::size_t count = 0;
+  double us = 0, least_us = 0, dram_bytes = 0;
+};
+
+std::vector<Equal> equal_groups(const std::vector<NetworkGroupRow>& groups) {
+  std::vector<Equal> out;
+  std::map<std::string, std::size_t> known;
+  for (const NetworkGroupRow& g : groups) {
+    const auto [at, is_new] = known.try_emplace(fmt::format("{}|{}|{}", g.op, g.sizes, g.error), out.size());
+    if (is_new) out.push_back({&g});
+    Equal& e = out[at->second];
+    ++e.count;
+    e.us += g.us.value_or(0);
+    e.least_us += g.speed_of_light_us.value_or(0);
+    e.dram_bytes += g.dram_bytes.value_or(0);
+  }
+  return out;
+}
+
+std::string megabytes(double bytes) { return fmt::format("{:.4g}", 1e-6 * bytes); }
+
+// "Conv+BatchNormalization+Relu"; "4 Conv+3 Relu" where that would be long.
+std::string kinds_of(const NetworkGroupRow& g) {
+  if (g.kinds.size() <= 4) return fmt::format("{}", fmt::join(g.kinds, "+"));
+  std::vector<std::pair<std::string, int>> counted;
+  for (const std::string& kind : g.kinds) {
+    const auto known = std::find_if(counted.begin(), counted.end(), [&](const auto& c) { return c.first == kind; });
+    if (known == counted.end())
+      counted.emplace_back(kind, 1);
+    else
+      ++known->second;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [kind, n] : counted) parts.push_back(n == 1 ? kind : fmt::format("{} {}", n, kind));
+  return fmt::format("{}", fmt::join(parts, "+"));
+}
+
+// "2 in smem": tensors between stages by the level that holds them, but those in the DRAM.
+std::string edges_of(const NetworkGroupRow& g) {
+  std::map<std::string, int> by_level;
+  for (const std::string& edge : g.edges)
+    if (const auto at = edge.rfind(" in "); at != std::string::npos) ++by_level[edge.substr(at + 4)];
+  std::vector<std::string> parts;
+  for (const auto& [level, n] : by_level) parts.push_back(fmt::format("{} {}", n, level));
+  return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_groups(const api::NetworkTimes& times) {
+  Table table({{"node"},
+               {"kind"},
+               {"count", true},
+               {"kernels", true, 1},
+               {"edges", false, 2},
+               {"predicted", true},
+               {"share", true},
+               {"speed of light", true},
+               {"DRAM MB", true, 1},
+               {"bound by"}});
+  for (const Equal& e : equal_groups(times.groups)) {
+    const NetworkGroupRow& g = *e.first;
+    const std::string name = g.nodes.size() == 1 ? g.nodes.front() : g.nodes.front() + " .. " + g.nodes.back();
+    if (!g.error.empty()) {
+      table.add({name, kinds_of(g), fmt::format("{}", e.count), "", "", "-", "", "", "", "no program: " + g.error});
+      continue;
+    }
+    table.add({name, kinds_of(g), fmt::format("{}", e.count), fmt::format("{}", g.kernels), edges_of(g),
+               time_text(e.us), share_text(times.total.us > 0 ? e.us / times.total.us : 0), time_text(e.least_us),
+               megabytes(e.dram_bytes), g.bound_by});
+  }
+  table.print();
+}
+
+void print_totals(const api::NetworkTimes& times) {
+  Table table({{""},
+               {"subgraphs", true},
+               {"kernels", true},
+               {"predicted", true},
+               {"speed of light", true},
+               {"DRAM MB", true},
+               {"intermediate MB", true}});
+  const auto add = [&](const std::string& name, const api::NetworkTotal& t) {
+    table.add({name, fmt::format("{}", t.groups), fmt::format("{}", t.kernels), time_text(t.us),
+               time_text(t.speed_of_light_us), megabytes(t.dram_bytes), megabytes(t.intermediate_bytes)});
+  };
+  add("every node alone", times.unfused);
+  add("these groups", times.total);
+  table.print();
+}
+
+}  // namespace
+
+void print_network_times(const api::NetworkTimes& times, const std::string& network, const std::string& chip) {
+  fmt::print("{} on {}\n\n", network, chip);
+  print_groups(times);
+  fmt::print("\n");
+  print_totals(times);
+  std::vector<std::string> bound;
+  for (const auto& [name, ratio] : times.bound_ratios) bound.push_back(fmt::format("{} {:.0f} %", name, 100 * ratio));
+  const api::NetworkMemory& m = times.memory;
+  fmt::print(
+      "\n{} of {}, of which launches {}; the whole network could take {}, each weight and input read once; bound by "
+      "{}\n",
+      time_text(times.total.us), network, time_text(times.launch_us), time_text(times.least_us),
+      bound.empty() ? "nothing" : fmt::format("{}", fmt::join(bound, ", ")));
+  fmt::print("memory {:.4g} MB: constants {:.4g}, inputs {:.4g}, other tensors {:.4g}, most at node '{}'\n",
+             1e-6 * m.bytes(), 1e-6 * m.constant_bytes, 1e-6 * m.input_bytes, 1e-6 * m.between_bytes, m.at);
+  fmt::print("{} different groups; programs of {} expressions constructed{}{}\n", times.distinct, times.constructed,
+             times.sequence ? "" : "; every kernel meets cold caches, for chips of this class have no sequence",
+             times.opaque > 0 ? fmt::format("; {} nodes without stages take part in no figure", times.opaque) : "");
+  fmt::print("host time is in no figure\n");
+}
+
+}  // namespace tilescope::cli

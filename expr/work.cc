@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/work.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tilescope::expr {
+namespace {
+
+double points_of(const Stage& s) {
+  double points = 1;
+  for (const Axis& a : s.axes) points *= static_cast<double>(a.size);
+  return points;
+}
+
+// Of the axes that the read's coordinates depend on.
+double points_of(const Stage& s, const Read& read) {
+  std::vector<bool> used(s.axes.size(), false);
+  const auto use = [&](const Read& r) {
+    for (const Coordinate& c : r.at)
+      for (const Term& t : c.terms) used[static_cast<std::size_t>(t.axis)] = true;
+  };
+  use(read);
+  if (const auto d = read.gathered_dim()) use(s.reads[static_cast<std::size_t>(read.at[*d].table)]);
+  double points = 1;
+  for (std::size_t a = 0; a < used.size(); ++a)
+    if (used[a]) points *= static_cast<double>(s.axes[a].size);
+  return points;
+}
+
+}  // namespace
+
+double points_of(const Expression& e) {
+  double sum = 0;
+  for (const Stage& s : e.stages) sum += points_of(s);
+  return sum;
+}
+
+double operations_of(const Expression& e) {
+  double sum = 0;
+  for (const Stage& s : e.stages) {
+    const auto of_body = std::count_if(s.body.begin(), s.body.end(), [](const Node& n) { return n.computes(); });
+    sum += points_of(s) * static_cast<double>(of_body + (s.reducer == Reducer::kNone ? 0 : 1));
+  }
+  return sum;
+}
+
+double touched_elements(const Expression& e, int tensor) {
+  double touched = 0;
+  for (const Stage& s : e.stages) {
+    if (s.output == tensor) return static_cast<double>(e.tensors[static_cast<std::size_t>(tensor)].elements());
+    for (const Read& r : s.reads)
+      if (r.tensor == tensor) touched += points_of(s, r);
+  }
+  return std::min(touched, static_cast<double>(e.tensors[static_cast<std::size_t>(tensor)].elements()));
+}
+
+}  // namespace tilescope::expr

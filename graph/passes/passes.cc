@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/passes.h"
+
+#include <array>
+
+namespace tilescope::graph {
+
+std::span<const Pass> passes() {
+  static constexpr std::array kPasses = {
+      Pass{"batch-normalisation", "normalisations of a convolution's results go into its weights and a bias",
+           fold_batch_normalisations},
+      Pass{"unread", "nodes whose results nothing reads are left out", drop_unread_nodes}};
+  return kPasses;
+}
+
+void simplify(Model& m) {
+  for (const Pass& p : passes()) p.apply(m);
+}
+
+}  // namespace tilescope::graph

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of mistakes per file of tests/error/network: `name.expected` holds all that is said about `name.yaml`, which
+// may begin with the values of variables that it is read with: `# --size seq=4,batch=8`.
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "expr/parse_args.h"
+#include "graph/description.h"
+#include "tests/support/expected.h"
+#include "tests/support/paths.h"
+
+namespace tilescope::tests {
+namespace {
+
+std::filesystem::path folder() { return source_path("tests/error/network"); }
+
+std::vector<expr::GivenSize> given_in(const std::string& text, base::Diagnostics& diags) {
+  constexpr std::string_view kBegin = "# --size ";
+  if (!text.starts_with(kBegin)) return {};
+  const std::string sizes = text.substr(kBegin.size(), text.find('\n') - kBegin.size());
+  return expr::parse_sizes(sizes, {diags.add_source("--size"), 1, 1}, diags).value();
+}
+
+std::string answer_to(const std::string& file) {
+  std::filesystem::current_path(folder());
+  base::Diagnostics diags;
+  const auto given = given_in(text_of_file(file), diags);
+  const auto network = graph::described_network("./" + file, given, diags);
+  EXPECT_EQ(network.has_value(), diags.ok()) << "a file without mistakes is a network, and no other is";
+  std::string answer;
+  for (const std::string& line : diags.formatted_errors()) answer += line + "\n";
+  return answer;
+}
+
+class NetworkErrors : public testing::TestWithParam<std::string> {};
+
+TEST_P(NetworkErrors, AreAllNamedWithTheirPlace) {
+  const std::string answer = answer_to(GetParam() + ".yaml");
+  EXPECT_NE(answer, "");
+  expect_text_of_file(answer, folder() / (GetParam() + ".expected"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NetworkErrors, testing::ValuesIn(names_in(folder(), ".yaml")),
+                         [](const auto& named) { return named.param; });
+
+}  // namespace
+}  // namespace tilescope::tests

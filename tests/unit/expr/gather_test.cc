@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coordinates that are read from a table: notation, inference, values, the stages that they are split into, and the
+// indices that are drawn for them.
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "expr/infer.h"
+#include "expr/parse_args.h"
+#include "expr/reference.h"
+#include "expr/rewrite.h"
+#include "expr/tables.h"
+#include "tests/unit/expr/build_expression.h"
+
+namespace tilescope::tests {
+namespace {
+
+using namespace expr;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kRows = "O[i,j] = E[T[i],j]";
+
+// With the dtypes of `--dtype`.
+std::optional<Expression> typed(const std::string& op, const std::string& shape, const std::string& dtypes,
+                                std::string* error = nullptr) {
+  base::Diagnostics diags;
+  Problem p;
+  p.text = op;
+  p.at = {diags.add_source("--op"), 1, 1};
+  p.sizes = parse_sizes("i=4", p.at, diags).value();
+  p.shapes = parse_shapes(shape, p.at, diags).value();
+  const auto given = parse_dtypes(dtypes, {diags.add_source("--dtype"), 1, 1}, diags);
+  if (given) p.dtypes = *given;
+  auto e = given ? expr::build(p, diags) : std::nullopt;
+  if (error != nullptr && !diags.sentences().empty()) *error = diags.sentences().front();
+  return e;
+}
+
+// Values of the last output.
+Values result_of(const Expression& e, std::vector<Values> inputs) {
+  inputs.resize(e.tensors.size());
+  expr::evaluate(e, {}, inputs);
+  return inputs[static_cast<std::size_t>(e.stages.back().output)];
+}
+
+Values counted(std::size_t n) {
+  Values out(n);
+  std::iota(out.begin(), out.end(), 0.0);
+  return out;
+}
+
+TEST(Gather, TakesRowsByTheTable) {
+  const Built b = build(kRows, "i=3", "E=5,2");
+  ASSERT_TRUE(b.expression) << b.errors.front();
+  const Expression& e = *b.expression;
+  EXPECT_EQ(e.tensors[0].name, "T");
+  EXPECT_EQ(e.tensors[0].dtype, base::Dtype::kI32);
+  EXPECT_THAT(e.tensors[0].shape, ElementsAre(3));
+  EXPECT_TRUE(e.notes.empty());
+  EXPECT_THAT(result_of(e, {{4, 0, 4}, counted(10)}), ElementsAre(8, 9, 0, 1, 8, 9));
+}
+
+TEST(Gather, TakesElementsColumnsAndPages) {
+  const auto values = [](const std::string& op, const std::string& size, const std::string& shape, Values table,
+                         std::size_t elements) {
+    const Built b = build(op, size, shape);
+    if (!b.expression) return Values{};
+    return result_of(*b.expression, {std::move(table), counted(elements)});
+  };
+  EXPECT_THAT(values("O[i] = E[T[i]]", "i=3", "E=4", {3, 3, 1}, 4), ElementsAre(3, 3, 1));
+  EXPECT_THAT(values("O[k,i] = E[k,T[i]]", "i=2,k=2", "E=2,3", {2, 0}, 6), ElementsAre(2, 0, 5, 3));
+  EXPECT_THAT(values("O[i,j] = E[i,T[i,j]]", "i=2,j=2", "E=2,3", {2, 0, 1, 1}, 6), ElementsAre(2, 0, 4, 4));
+  EXPECT_THAT(values("K[t] = P[T[t/2],t%2]", "t=4", "P=3,2;T=2", {2, 0}, 6), ElementsAre(4, 5, 0, 1));
+  EXPECT_THAT(values("S[i] +=! E[T[i,k]]", "i=2,k=2", "E=4", {3, 1, 0, 2}, 4), ElementsAre(4, 2));
+  // Beside other reads; the table as a value too.
+  EXPECT_THAT(values("O[i] = E[T[i]] * T[i] + 1", "i=2", "E=4", {3, 1}, 4), ElementsAre(10, 2));
+}
+
+TEST(Gather, IsZeroWhereTheTableIsReadOutsideIt) {
+  const Built b = build("O[i] = E[T[i-1]]", "i=3", "E=4;T=2");
+  ASSERT_TRUE(b.expression);
+  EXPECT_THAT(result_of(*b.expression, {{1, 2}, {5, 6, 7, 8}}), ElementsAre(0, 6, 7));
+}
+
+TEST(Gather, NamesAnIndexThatIsNone) {
+  const Built b = build(kRows, "i=3", "E=5,2");
+  for (const double wrong : {5.0, -1.0}) try {
+      result_of(*b.expression, {{4, 0, wrong}, counted(10)});
+      ADD_FAILURE() << wrong;
+    } catch (const IndexError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(fmt::format(
+                                "element 2 of 'T' is {}, and dimension 1 of 'E' has the indices 0 to 4", wrong)));
+    }
+}
+
+TEST(Gather, IsSplitFromProducts) {
+  const Built b = build("C[m,n] +=! A[T[m],k] * B[k,n]", "m=2,n=2,k=2", "A=3,2");
+  ASSERT_TRUE(b.expression) << b.errors.front();
+  const Expression& e = *b.expression;
+  ASSERT_EQ(e.stages.size(), 2U);
+  EXPECT_EQ(e.stages[0].text, "C_A[m,k] = A[T[m],k]");
+  EXPECT_EQ(e.stages[1].text, "C[m,n] +=! C_A[m,k] * B[k,n]");
+  EXPECT_THAT(e.notes, ElementsAre(HasSubstr("a stage of its own, 'C_A'")));
+  std::vector<Values> tensors(e.tensors.size());
+  tensors[0] = {2, 0};
+  tensors[1] = counted(6);
+  for (std::size_t t = 0; t < tensors.size(); ++t)
+    if (e.tensors[t].name == "B") tensors[t] = {1, 2, 3, 4};
+  EXPECT_THAT(result_of(e, tensors), ElementsAre(4 * 1 + 5 * 3, 4 * 2 + 5 * 4, 3, 4));
+  // Both factors, a name that is taken, and what needs no splitting.
+  const auto stages = [](const std::string& op, const std::string& shape) {
+    const Built of = build(op, "m=2,n=2,k=2", shape);
+    std::vector<std::string> out = of.errors;
+    if (of.expression)
+      for (const Stage& s : of.expression->stages) out.push_back(s.text);
+    return out;
+  };
+  EXPECT_THAT(stages("C[m,n] +=! A[T[m],k] * C_A[k,U[n]]", "A=3,2;C_A=2,3"),
+              ElementsAre("C_A2[m,k] = A[T[m],k]", "C_C_A[k,n] = C_A[k,U[n]]", "C[m,n] +=! C_A2[m,k] * C_C_A[k,n]"));
+  EXPECT_THAT(stages("C[m,n] max=! A[T[m,k],n]", "A=3,2"), ElementsAre("C[m,n] max=! A[T[m,k],n]"));
+}
+
+TEST(Gather, IsPrintedAsItIsRead) {
+  for (const char* op : {"O[i,j] = E[T[i],j]", "O[i,j] = E[T[i],j] * T[i]", "O[i,j] = E[T[i/2],i%2,j]",
+                         "U[i] = select(T[i] < 0, T[i] + 5, T[i]); O[i,j] = E[U[i],j] + X[i,j]"}) {
+    const Built b = build(op, "i=4,j=2", std::string(op).find('%') == std::string::npos ? "E=5,2" : "E=5,2,2");
+    ASSERT_TRUE(b.expression) << op << ": " << b.errors.front();
+    std::string refusal;
+    const Expression everything = with_everything_inlined(*b.expression);
+    for (const Stage& s : everything.stages) EXPECT_NE(s.text.find('['), std::string::npos);
+    EXPECT_EQ(everything.stages.size(), b.expression->stages.size()) << op;
+  }
+}
+
+TEST(Gather, IsInlinedIntoWhatReadsItElementByElement) {
+  const Built b = build("G[i,j] = E[T[i],j]; O[i,j] = relu(G[i,j])", "i=4,j=2", "E=5,2");
+  ASSERT_TRUE(b.expression);
+  std::string refusal;
+  const auto one = inlined(*b.expression, 0, refusal);
+  ASSERT_TRUE(one) << refusal;
+  ASSERT_EQ(one->stages.size(), 1U);
+  EXPECT_EQ(one->stages[0].text, "O[i,j] = relu(E[T[i],j])");
+  const Built table = build("U[i] = 3 - i; O[i] = E[U[i]]", "i=4", "E=9");
+  ASSERT_TRUE(table.expression) << table.errors.front();
+  EXPECT_FALSE(inlined(*table.expression, 0, refusal));
+  EXPECT_THAT(refusal, HasSubstr("'U' gives coordinates of another tensor"));
+}
+
+TEST(Gather, HasTheDtypesThatAreGiven) {
+  EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "f16")), "f16");
+  EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "T=i32:sorted")), "f32,T=i32:sorted");
+  EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "bf16,T=u8:pages16")), "bf16,T=u8:pages16");
+  EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "i8")), "i8") << "the result is no wider for the table";
+  EXPECT_EQ(typed(kRows, "E=5,2", "i8")->tensors.back().dtype, base::Dtype::kI8);
+  EXPECT_NE(text_of(*typed(kRows, "E=5,2", "T=i32:sorted")), text_of(*typed(kRows, "E=5,2", "T=i32")));
+  std::string error;
+  EXPECT_FALSE(typed(kRows, "E=5,2", "T=f32", &error));
+  EXPECT_THAT(error, HasSubstr("'T' gives coordinates of another tensor: expected integers, got f32"));
+  EXPECT_FALSE(typed(kRows, "E=5,2", "E=f16:sorted", &error));
+  EXPECT_THAT(error, HasSubstr("'E' gives no coordinates of another tensor"));
+  EXPECT_FALSE(typed(kRows, "E=5,2", "T=i32:pages0", &error));
+  EXPECT_THAT(error, HasSubstr("uniform, sorted or pages and a number"));
+}
+
+TEST(DrawnIndices, AreOfTheirDistribution) {
+  constexpr std::int64_t kCount = 4096, kBound = 1000;
+  const auto of = [](const std::string& text) {
+    return drawn_indices("T", kCount, kBound, index_distribution_of(text).value());
+  };
+  const std::vector<std::int32_t> uniform = of("uniform"), pages = of("pages10");
+  std::vector<std::int32_t> sorted = uniform;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(of("sorted"), sorted);
+  EXPECT_EQ(of("uniform"), uniform) << "the same on every call";
+  EXPECT_NE(drawn_indices("U", kCount, kBound, {}), uniform);
+  for (const auto& all : {uniform, pages}) {
+    EXPECT_GE(*std::min_element(all.begin(), all.end()), 0);
+    EXPECT_LT(*std::max_element(all.begin(), all.end()), kBound);
+  }
+  for (std::size_t i = 0; i < pages.size(); ++i)
+    EXPECT_EQ(pages[i], pages[i - i % 10] + static_cast<std::int32_t>(i % 10)) << i;
+  EXPECT_EQ(pages[0] % 10, 0);
+  // n (1 - (1 - 1/n)^m) different ones: 983; the deviation of the count is 4.
+  EXPECT_NEAR(static_cast<double>(std::set(uniform.begin(), uniform.end()).size()), 983, 16);
+  EXPECT_EQ(of("pages7").back() < kBound, true) << "a page that reaches beyond the bound goes on with 0";
+  EXPECT_FALSE(index_distribution_of("pages"));
+  EXPECT_FALSE(index_distribution_of("pages-1"));
+  EXPECT_FALSE(index_distribution_of("page16"));
+  for (const char* text : {"uniform", "sorted", "pages16"})
+    EXPECT_EQ(to_text(index_distribution_of(text).value()), text);
+}
+
+}  // namespace
+}  // namespace tilescope::tests
