@@ -54,6 +54,14 @@ Extents moment_tile(const Counts& c, Extents tile) {
   return tile;
 }
 
+// What a block's threads read at one time of an input that they read directly: the register tiles of one iteration.
+Extents iteration_tile(const Counts& c, Extents tile) {
+  const StageProgram& p = *c.program;
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
+    tile[a] = std::min(tile[a], p.thread[a] * p.reduction_threads[a]);
+  return tile;
+}
+
 // Share of direct reads that no longer find their line in the core's cache.
 double evicted_share(const Counts& c, const Machine& m, std::int64_t per_core) {
   if (m.core_cache_bytes <= 0) return 1;
@@ -231,8 +239,8 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
       // parts of a row at different times.
       const bool iterates = !output && c.inputs[i].comes == InputCounts::Comes::kDirect && c.points > c.depth;
       const bool apart = !output && (c.all_steps() > 1 || iterates);
-      add(activates,
-          o.dram_bytes * activates_per_byte(p.space->operand(i), moment, apart ? block_moment : moment, m.dram_rows));
+      const Extents together = iterates ? iteration_tile(c, block_moment) : apart ? block_moment : moment;
+      add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, together, m.dram_rows));
     }
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;
