@@ -263,14 +263,21 @@ base::Value to_document(const std::vector<CompiledOperator>& operators, bool sta
   return base::Map{{"operators", std::move(rows)}, {"total", to_entries(total)}};
 }
 
-std::string batch_of(const std::vector<CompiledOperator>& operators) {
-  std::string out;
+std::vector<ProgramToWrite> programs_to_write(const std::vector<CompiledOperator>& operators) {
+  std::vector<ProgramToWrite> out;
   for (const CompiledOperator& op : operators)
-    for (std::size_t r = 0; r < op.programs.size(); ++r) {
-      base::Map line = {{"id", fmt::format("{}.{}", op.id, r)}, {"group", op.id}, {"count", op.count}};
-      base::append(line, *op.programs[r].document.get_if<base::Map>());
-      out += base::to_json(std::move(line)) + '\n';
-    }
+    for (std::size_t r = 0; r < op.programs.size(); ++r)
+      out.push_back({fmt::format("{}.{}", op.id, r), op.id, op.count, op.programs[r].document});
+  return out;
+}
+
+std::string batch_of(const std::vector<ProgramToWrite>& programs) {
+  std::string out;
+  for (const ProgramToWrite& p : programs) {
+    base::Map line = {{"id", p.id}, {"group", p.group}, {"count", p.count}};
+    base::append(line, *p.document.get_if<base::Map>());
+    out += base::to_json(std::move(line)) + '\n';
+  }
   return out;
 }
 

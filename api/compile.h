@@ -133,7 +133,18 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
 // what construction cost, and the gap that it leaves.
 base::Value to_document(const std::vector<CompiledOperator>& operators, bool stats = false);
 
-// Every program as a line of a batch (--batch), with the id ID.RANK, the group ID and the operator's count.
-std::string batch_of(const std::vector<CompiledOperator>& operators);
+// A program to be written as a file of its own (--program) and as a line of a batch (--batch).
+struct ProgramToWrite {
+  std::string id;
+  std::string group;       // programs of a group compute the same
+  std::int64_t count = 1;  // how often the operator occurs
+  base::Value document;
+};
+
+// Every program, with the id ID.RANK, the group ID and the operator's count.
+std::vector<ProgramToWrite> programs_to_write(const std::vector<CompiledOperator>& operators);
+
+// The programs as lines of a batch.
+std::string batch_of(const std::vector<ProgramToWrite>& programs);
 
 }  // namespace tilescope::api

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/integer.h"
 
@@ -101,6 +103,12 @@ Bytes device_transaction_of(const ArchSpec& a) {
 BytesPerSecond device_bandwidth_of(const ArchSpec& a) {
   if (const CacheLevel* cache = device_cache_of(a)) return bandwidth_of(a, *cache);
   return bandwidth_of(a, *dram_of(a));
+}
+
+HomeMemory home_memory_of(const ArchSpec& a) {
+  if (const DramLevel* dram = dram_of(a)) return {dram->name, dram->capacity, transaction_of(*dram)};
+  const ScratchpadLevel& pad = *scratchpad_of(a);
+  return {fmt::format("{} of {} cores", pad.name, a.core.count), pad.capacity * a.core.count, transaction_of(pad)};
 }
 
 Bytes widest_access_of(const ArchSpec& a) { return a.core.max_access.value_or(Bytes{0}); }

@@ -2,6 +2,7 @@
 #pragma once
 // Effects of a chip (peaks, bandwidths, transactions) from its causes (arch/spec.h), in closed form.
 
+#include <string>
 #include <string_view>
 
 #include "arch/hierarchy.h"
@@ -50,6 +51,13 @@ Bytes device_transaction_of(const ArchSpec& a);
 
 // The bandwidth of the level of device scope that cores reach first: their innermost cache or, without one, the DRAM.
 BytesPerSecond device_bandwidth_of(const ArchSpec& a);
+
+// The memory that holds whole arrays: the DRAM or, without one, the scratchpads of all cores together.
+struct HomeMemory {
+  std::string name;
+  Bytes capacity, transaction;
+};
+HomeMemory home_memory_of(const ArchSpec& a);
 
 // The widest access of one thread; zero bytes if the chip does not state it.
 Bytes widest_access_of(const ArchSpec& a);

@@ -148,7 +148,7 @@ void add_arch(CLI::App& app, int& status) {
   checks->callback([o, &status] { status = check(o->files, o->strict, o->json); });
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
-  schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
+  schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");
   schema->add_flag("--unused", o->unused, "The keys whose numbers change no answer yet, and why");
   schema->callback([o, &status] {
     if (o->unused)

@@ -32,25 +32,6 @@ struct Options {
   bool json = false, nvrtc = false, legend = false, pareto = false, stats = false;
 };
 
-// One program as a file of its own; says why where it cannot be written.
-bool write_program(const base::Value& program, const std::string& path) {
-  return write_text(base::to_json(program, 1) + '\n', path);
-}
-
-// Every program as ID.RANK.json, and all of them as lines of one file, which --batch reads.
-bool write_programs(const std::vector<CompiledOperator>& operators, const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) {
-    fmt::print(stderr, "{}: cannot be made: {}\n", folder, failed.message());
-    return false;
-  }
-  for (const CompiledOperator& op : operators)
-    for (std::size_t r = 0; r < op.programs.size(); ++r)
-      if (!write_program(op.programs[r].document, fmt::format("{}/{}.{}.json", folder, op.id, r))) return false;
-  return write_text(api::batch_of(operators), fmt::format("{}/{}", folder, kBatchFile));
-}
-
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
 std::optional<experiments::PublishedTimes> published_for(const Options& o, const api::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
@@ -155,7 +136,7 @@ int run(const Options& o) {
   const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
-  if (!o.folder.empty() && !write_programs(*operators, o.folder)) return kFailed;
+  if (!o.folder.empty() && !write_programs(api::programs_to_write(*operators), o.folder)) return kFailed;
   bool every = report_operators(*operators);
   if (o.nvrtc) every = add_usage(o, *a, *operators) && every;
   if (!o.print.empty() && !(o.json ? print_kernel_documents(*operators, o.workload.is_suite(), *a, diags)

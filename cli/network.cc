@@ -25,10 +25,10 @@ namespace {
 
 struct Options {
   api::NetworkSource source;
-  std::string values, svg, fuse;
+  std::string values, svg, fuse, log, folder;
   ArchOptions arch;
   int jobs = 0;
-  bool nodes = false, json = false, legend = false;
+  bool nodes = false, simulate = false, json = false, legend = false;
 };
 
 std::string billions(double n) { return fmt::format("{:.4g}", 1e-9 * n); }
@@ -140,14 +140,21 @@ int time(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   if (!a) return report(diags);
-  api::NetworkSource source = o.source;
-  if (source.passes.empty()) source.passes = "all";
-  Progress progress("nodes");
-  const auto times = api::predict_network(
-      source, *a, fuse_of(o.fuse), o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); },
-      diags);
+  Phases phases;
+  api::NetworkHow how;
+  how.fuse = fuse_of(o.fuse);
+  how.jobs = o.jobs;
+  how.log = o.log;
+  how.constructing = phases.phase("nodes");
+  how.simulating = phases.phase("runs of kernels");
+  if (o.simulate) how.simulation.emplace(api::SimulationMode::kSampled);
+  const auto times = api::time_network(o.source, *a, how, diags);
   if (!times) return report(diags);
   report_notes(diags);
+  if (!o.folder.empty() &&
+      !(write_programs(times->programs, o.folder) &&
+        write_text(base::to_json(base::to_entries(*times), 1) + '\n', fmt::format("{}/network.json", o.folder))))
+    return kFailed;
   if (o.json)
     print_json(base::to_entries(*times), diags);
   else
@@ -188,6 +195,19 @@ void add_network(CLI::App& app, int& status) {
   command->add_flag("--nodes", o->nodes, "Every node instead of kinds of nodes")->excludes(arch);
   add_fuse(*command, o->fuse);
   command->get_option("--fuse")->needs(arch);
+  command
+      ->add_flag("--simulate", o->simulate,
+                 "Simulated times beside the predicted ones, of every kernel after those before it")
+      ->needs(arch);
+  command->add_option("--log", o->log, "File of constructed programs: added to, and read where they are known")
+      ->check(some_text())
+      ->needs(arch);
+  command
+      ->add_option("-o,--output", o->folder,
+                   "Folder to write every program to, as ID.json (--program), all to programs.jsonl (--batch), and the "
+                   "groups in their order to network.json")
+      ->check(some_text())
+      ->needs(arch);
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   add_legend(*command, o->legend);
@@ -212,7 +232,7 @@ void add_network(CLI::App& app, int& status) {
   shows->callback([o, &status] { status = show(*o); });
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
-  schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
+  schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");
   schema->callback([&status] { status = print_schema(); });
 }
 

@@ -21,7 +21,7 @@ using api::NetworkGroupRow;
 struct Equal {
   const NetworkGroupRow* first = nullptr;
   std::size_t count = 0;
-  double us = 0, least_us = 0, dram_bytes = 0;
+  double us = 0, least_us = 0, dram_bytes = 0, simulated_us = 0;
 };
 
 std::vector<Equal> equal_groups(const std::vector<NetworkGroupRow>& groups) {
@@ -35,6 +35,7 @@ std::vector<Equal> equal_groups(const std::vector<NetworkGroupRow>& groups) {
     e.us += g.us.value_or(0);
     e.least_us += g.speed_of_light_us.value_or(0);
     e.dram_bytes += g.dram_bytes.value_or(0);
+    e.simulated_us += g.simulated_us.value_or(0);
   }
   return out;
 }
@@ -68,41 +69,61 @@ std::string edges_of(const NetworkGroupRow& g) {
 }
 
 void print_groups(const api::NetworkTimes& times) {
-  Table table({{"node"},
-               {"kind"},
-               {"count", true},
-               {"kernels", true, 1},
-               {"edges", false, 2},
-               {"predicted", true},
-               {"share", true},
-               {"speed of light", true},
-               {"DRAM MB", true, 1},
-               {"bound by"}});
+  const bool simulated = times.simulation.has_value();
+  std::vector<Column> columns = {
+      {"node"}, {"kind"}, {"count", true}, {"kernels", true, 1}, {"edges", false, 2}, {"predicted", true}};
+  if (simulated) columns.insert(columns.end(), {{"simulated", true}, {"model's error", true, 1}});
+  columns.insert(columns.end(), {{"share", true}, {"speed of light", true}, {"DRAM MB", true, 1}, {"bound by"}});
+  if (simulated) columns.push_back({"top stall", false, 1});
+  Table table(columns);
   for (const Equal& e : equal_groups(times.groups)) {
     const NetworkGroupRow& g = *e.first;
     const std::string name = g.nodes.size() == 1 ? g.nodes.front() : g.nodes.front() + " .. " + g.nodes.back();
-    if (!g.error.empty()) {
-      table.add({name, kinds_of(g), fmt::format("{}", e.count), "", "", "-", "", "", "", "no program: " + g.error});
+    std::vector<std::string> cells = {name, kinds_of(g), fmt::format("{}", e.count)};
+    if (!g.us) {
+      cells.resize(columns.size() - (simulated ? 2 : 1));
+      cells[5] = "-";
+      cells.push_back("no program: " + g.error);
+      table.add(cells);
       continue;
     }
-    table.add({name, kinds_of(g), fmt::format("{}", e.count), fmt::format("{}", g.kernels), edges_of(g),
-               time_text(e.us), share_text(times.total.us > 0 ? e.us / times.total.us : 0), time_text(e.least_us),
-               megabytes(e.dram_bytes), g.bound_by});
+    cells.insert(cells.end(), {fmt::format("{}", g.kernels), edges_of(g), time_text(e.us)});
+    if (g.simulated_us)
+      cells.insert(cells.end(), {time_text(e.simulated_us), percent_text(e.us / e.simulated_us - 1)});
+    else if (simulated)
+      cells.insert(cells.end(), {"-", "-"});
+    cells.insert(cells.end(), {share_text(times.total.us > 0 ? e.us / times.total.us : 0), time_text(e.least_us),
+                               megabytes(e.dram_bytes), g.bound_by});
+    if (simulated) cells.push_back(g.error.empty() ? g.stall : g.error);
+    table.add(cells);
   }
   table.print();
 }
 
 void print_totals(const api::NetworkTimes& times) {
-  Table table({{""},
-               {"subgraphs", true},
-               {"kernels", true},
-               {"predicted", true},
-               {"speed of light", true},
-               {"DRAM MB", true},
-               {"intermediate MB", true}});
+  const bool simulated = times.simulation.has_value();
+  std::vector<Column> columns = {{""},
+                                 {"subgraphs", true},
+                                 {"kernels", true},
+                                 {"predicted", true},
+                                 {"speed of light", true},
+                                 {"DRAM MB", true},
+                                 {"intermediate MB", true}};
+  if (simulated)
+    columns.insert(columns.end(), {{"simulated", true}, {"model's error", true}, {"simulated DRAM MB", true}});
+  Table table(columns);
   const auto add = [&](const std::string& name, const api::NetworkTotal& t) {
-    table.add({name, fmt::format("{}", t.groups), fmt::format("{}", t.kernels), time_text(t.us),
-               time_text(t.speed_of_light_us), megabytes(t.dram_bytes), megabytes(t.intermediate_bytes)});
+    std::vector<std::string> cells = {name,
+                                      fmt::format("{}", t.groups),
+                                      fmt::format("{}", t.kernels),
+                                      time_text(t.us),
+                                      time_text(t.speed_of_light_us),
+                                      megabytes(t.dram_bytes),
+                                      megabytes(t.intermediate_bytes)};
+    if (t.simulated_us)
+      cells.insert(cells.end(), {time_text(*t.simulated_us), percent_text(t.us / *t.simulated_us - 1),
+                                 megabytes(t.simulated_dram_bytes.value_or(0))});
+    table.add(cells);
   };
   add("every node alone", times.unfused);
   add("these groups", times.total);
@@ -126,9 +147,15 @@ void print_network_times(const api::NetworkTimes& times, const std::string& netw
       bound.empty() ? "nothing" : fmt::format("{}", fmt::join(bound, ", ")));
   fmt::print("memory {:.4g} MB: constants {:.4g}, inputs {:.4g}, other tensors {:.4g}, most at node '{}'\n",
              1e-6 * m.bytes(), 1e-6 * m.constant_bytes, 1e-6 * m.input_bytes, 1e-6 * m.between_bytes, m.at);
-  fmt::print("{} different groups; programs of {} expressions constructed{}{}\n", times.distinct, times.constructed,
+  fmt::print("{} different groups; programs of {} expressions compared, {} constructed{}{}\n", times.distinct,
+             times.expressions, times.constructed,
              times.sequence ? "" : "; every kernel meets cold caches, for chips of this class have no sequence",
              times.opaque > 0 ? fmt::format("; {} nodes without stages take part in no figure", times.opaque) : "");
+  if (const auto& s = times.simulation)
+    fmt::print(
+        "{} of {} programs simulated, each once for every different way it is met, in {:.0f} s of CPU time, {} MB "
+        "at most\n",
+        s->simulated, s->programs, s->cpu_seconds, s->peak_bytes >> 20);
   fmt::print("host time is in no figure\n");
 }
 

@@ -193,6 +193,18 @@ CLI::Option* add_measured_batch(CLI::App& command, std::string& batch) {
       ->check(some_text());
 }
 
+bool write_programs(const std::vector<api::ProgramToWrite>& programs, const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    fmt::print(stderr, "{}: cannot be made: {}\n", folder, failed.message());
+    return false;
+  }
+  for (const api::ProgramToWrite& p : programs)
+    if (!write_text(base::to_json(p.document, 1) + '\n', fmt::format("{}/{}.json", folder, p.id))) return false;
+  return write_text(api::batch_of(programs), fmt::format("{}/{}", folder, kBatchFile));
+}
+
 std::optional<api::NamedText> read_batch(const std::string& name, base::Diagnostics& diags) {
   std::error_code failed;
   if (!std::filesystem::is_directory(name, failed)) return file_of(name, kBatchLimits, diags);

@@ -97,6 +97,10 @@ void add_search_budget(CLI::App& command, const std::string& what, std::size_t& 
 // The file with all programs as a batch, which compile -o writes in addition to its programs.
 inline constexpr const char* kBatchFile = "programs.jsonl";
 
+// Writes every program as ID.json, and all of them to kBatchFile; says on stderr why, and returns false, where a file
+// cannot be written.
+bool write_programs(const std::vector<api::ProgramToWrite>& programs, const std::string& folder);
+
 // Limits of a batch, which may be as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,17 @@ void Progress::print(std::size_t done, std::size_t all, double rate, std::string
   }
   std::fflush(stderr);
   shown_ = true;
+}
+
+api::Progress Phases::phase(std::string what) {
+  return [this, what = std::move(what)](std::size_t done, std::size_t all) {
+    if (current_ != what) {
+      progress_.reset();
+      progress_.emplace(what);
+      current_ = what;
+    }
+    progress_->update(done, all);
+  };
 }
 
 }  // namespace tilescope::cli

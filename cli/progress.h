@@ -5,8 +5,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "api/common/progress.h"
 
 namespace tilescope::cli {
 
@@ -30,6 +33,17 @@ class Progress {
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
+};
+
+// Progress lines of work in phases, one at a time.
+class Phases {
+ public:
+  // The progress of a phase, which begins where it is called first and ends the phase before. Valid as long as this.
+  api::Progress phase(std::string what);
+
+ private:
+  std::string current_;
+  std::optional<Progress> progress_;
 };
 
 }  // namespace tilescope::cli

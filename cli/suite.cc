@@ -136,7 +136,7 @@ void add_suite(CLI::App& app, int& status) {
   checks->callback([o, &status] { status = check(*o); });
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
-  schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
+  schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");
   schema->callback([&status] { status = print_schema(); });
 }
 

@@ -13,7 +13,7 @@ double points_of(const Stage& s) {
   return points;
 }
 
-// Of the axes that the read's coordinates depend on.
+// Points of the axes on which the coordinates of the read depend.
 double points_of(const Stage& s, const Read& read) {
   std::vector<bool> used(s.axes.size(), false);
   const auto use = [&](const Read& r) {

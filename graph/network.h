@@ -64,9 +64,9 @@ inline constexpr KnownLimits kAllKnown = {std::int64_t{1} << 27, 2e9, std::int64
 // Shapes and what they are computed from.
 inline constexpr KnownLimits kShapesKnown = {4096, 4e6, std::int64_t{1} << 26, 2e8, false};
 
-// The network of a model. `inputs` are values of the first inputs, which may be none: what only they and constants
-// determine is computed by the plain loops of expr/reference.h within the limits, and a node of known results is none
-// of the network's. Errors, which name the node: a dimension that is left open, a size for none, a cycle, shapes and
+// The network of a model. `inputs` are values of the first inputs; the list may be empty. What depends only on them and
+// on constants is computed by the plain loops of expr/reference.h within the limits, and the network leaves out nodes
+// whose results are known. Errors name the node: a dimension that is left open, a size for none, a cycle, shapes and
 // attributes that contradict each other. Then the result is nullopt.
 std::optional<Network> network_of(const Model& model, const OpenSizes& sizes, const std::vector<Tensor>& inputs,
                                   const KnownLimits& known, base::Diagnostics& diags);

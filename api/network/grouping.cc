@@ -146,15 +146,27 @@ class Connecting {
 
 }  // namespace
 
+BestPrograms::BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log)
+    : chip_(chip), options_{{}, 1, {.fuse = fuse}, &runs_} {
+  if (!log.empty()) kept_.emplace(log, chip, fuse);
+}
+
 const Ranked& BestPrograms::of(const expr::Expression& e) {
   const std::string text = expr::text_of(e);
   {
     const std::lock_guard lock(changing_);
     if (const auto known = found_.find(text); known != found_.end()) return known->second;
   }
-  Ranked made = construct(e, chip_, options_);
+  auto made = kept_ ? kept_->find(text) : std::nullopt;
+  const bool is_new = !made;
+  if (is_new) made = construct(e, chip_, options_);
   const std::lock_guard lock(changing_);
-  return found_.emplace(text, std::move(made)).first->second;
+  const auto [at, first] = found_.emplace(text, *std::move(made));
+  if (first && is_new) {
+    ++constructed_;
+    if (kept_) kept_->add(text, at->second);
+  }
+  return at->second;
 }
 
 Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,

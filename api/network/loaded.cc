@@ -69,6 +69,11 @@ std::vector<std::string_view> pass_names() {
   return out;
 }
 
+NetworkSource to_be_timed(NetworkSource source) {
+  if (source.passes.empty()) source.passes = "all";
+  return source;
+}
+
 std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Diagnostics& diags) {
   const std::size_t errors = diags.count();
   const auto& [name, sizes, dtype, chosen] = source;

@@ -2,6 +2,7 @@
 #include "api/network/times.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,11 +14,13 @@
 #include "api/network/detail/grouping.h"
 #include "api/network/detail/loaded.h"
 #include "api/network/memory.h"
+#include "api/simulate/repeating.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "expr/work.h"
 #include "targets/target.h"
 #include "tile/names.h"
+#include "tile/program_json.h"
 
 namespace tilescope::api {
 namespace {
@@ -50,6 +53,17 @@ std::string sizes_of(const expr::Expression& e) {
   return fmt::format("{}", fmt::join(sizes, ","));
 }
 
+// Over all rows with a time by the model; nullopt where one of them lacks it.
+std::optional<double> sum_of(const std::vector<NetworkGroupRow>& rows, std::optional<double> NetworkGroupRow::* value) {
+  double sum = 0;
+  for (const NetworkGroupRow& r : rows)
+    if (r.us && !(r.*value))
+      return std::nullopt;
+    else if (r.us)
+      sum += *(r.*value);
+  return sum;
+}
+
 class Schedule {
  public:
   Schedule(const graph::Network& network, const graph::Uses& uses, const arch::ArchSpec& chip, Grouping grouping)
@@ -60,6 +74,16 @@ class Schedule {
   }
 
   bool in_sequence() const { return in_sequence_; }
+
+  void simulate(const SimulationHow& how, int jobs, const Progress& progress) {
+    simulations_.emplace(programs_, chip_, how, jobs, progress);
+  }
+
+  std::optional<NetworkSimulation> simulation() const {
+    if (!simulations_) return std::nullopt;
+    return NetworkSimulation{simulations_->simulated(), programs_.size(), simulations_->cpu_seconds(),
+                             simulations_->peak_bytes()};
+  }
 
   std::vector<NetworkGroupRow> rows() const {
     std::vector<NetworkGroupRow> out;
@@ -83,6 +107,8 @@ class Schedule {
       out.dram_bytes += r.dram_bytes.value_or(0);
       out.speed_of_light_us += r.speed_of_light_us.value_or(0);
     }
+    out.simulated_us = sum_of(rows, &NetworkGroupRow::simulated_us);
+    out.simulated_dram_bytes = sum_of(rows, &NetworkGroupRow::simulated_dram_bytes);
     for (const auto& [name, life] : lives())
       if (life.written) out.intermediate_bytes += chip_bytes(network_.tensors.at(name));
     return out;
@@ -116,10 +142,27 @@ class Schedule {
       else
         (t.role == graph::TensorRole::kConstant ? out.constant_bytes : out.input_bytes) += chip_bytes(t);
     }
-    const Arena arena = arena_of(between, arch::device_transaction_of(chip_).n);
+    const Arena arena = arena_of(between, arch::home_memory_of(chip_).transaction.n);
     out.between_bytes = static_cast<double>(arena.bytes);
     out.live_bytes = static_cast<double>(arena.live_bytes);
     if (arena.at < grouping_.groups.size()) out.at = network_.nodes[grouping_.groups[arena.at].nodes.back()].name;
+    return out;
+  }
+
+  // Every different program once, with the name of the first node that it computes.
+  std::vector<ProgramToWrite> programs() const {
+    std::vector<ProgramToWrite> out;
+    std::map<const Ranked*, std::size_t> known;
+    for (const auto& [g, place] : place_) {
+      const NodeGroup& group = grouping_.groups[g];
+      const auto [at, is_new] = known.try_emplace(group.best, out.size());
+      if (!is_new) {
+        ++out[at->second].count;
+        continue;
+      }
+      const std::string id = program_id(g);
+      out.push_back({id, id, 1, tile::to_document(group.best->programs.front().program, chip_)});
+    }
     return out;
   }
 
@@ -139,29 +182,41 @@ class Schedule {
   void set_estimates() {
     const targets::Target& target = targets::target_of(chip_);
     estimates_.resize(grouping_.groups.size());
-    std::vector<tile::RProgram> named;
-    std::vector<std::size_t> of;
     in_sequence_ = target.estimate_sequence.why_unsupported().empty();
     for (std::size_t g = 0; g < grouping_.groups.size(); ++g) {
       const NodeGroup& group = grouping_.groups[g];
       if (group.best->programs.empty()) continue;
       const RankedProgram& best = group.best->programs.front();
-      if (!in_sequence_) {
-        estimates_[g] = best.estimate;
-        continue;
-      }
-      std::set<std::string> taken;
-      named.push_back(tile::with_tensor_names(best.program, [&](const std::string& tensor) {
-        const auto array = group.subgraph.arrays.find(tensor);
-        // Two shapes of one array are two tensors of the program.
-        if (array != group.subgraph.arrays.end() && taken.insert(array->second).second) return array->second;
-        return fmt::format("{}.{}", g, tensor);
+      if (!in_sequence_) estimates_[g] = best.estimate;
+      const std::map<std::string, std::string> names = array_names(g);
+      programs_.push_back(tile::with_tensor_names(best.program, [&](const std::string& tensor) {
+        const auto array = names.find(tensor);
+        return array == names.end() ? fmt::format("{}.{}", g, tensor) : array->second;
       }));
-      of.push_back(g);
+      place_[g] = programs_.size() - 1;
     }
     if (!in_sequence_) return;
-    auto found = target.estimate_sequence(named, chip_);
-    for (std::size_t i = 0; i < found.size(); ++i) estimates_[of[i]] = std::move(found[i]);
+    auto found = target.estimate_sequence(programs_, chip_);
+    for (const auto& [g, place] : place_) estimates_[g] = std::move(found[place]);
+  }
+
+  // The network's array of each tensor of the group; two shapes of one array are two tensors, and only the first is it.
+  std::map<std::string, std::string> array_names(std::size_t g) const {
+    std::map<std::string, std::string> out;
+    std::set<std::string> taken;
+    for (const auto& [tensor, array] : grouping_.groups[g].subgraph.arrays)
+      if (taken.insert(array).second) out.emplace(tensor, array);
+    return out;
+  }
+
+  // Of the first group with that program: its number, and its first node's name in letters that files may have.
+  std::string program_id(std::size_t g) const {
+    constexpr std::size_t kLongest = 40;
+    const auto first = std::find_if(grouping_.groups.begin(), grouping_.groups.end(),
+                                    [&](const NodeGroup& other) { return other.best == grouping_.groups[g].best; });
+    std::string name = network_.nodes[first->nodes.front()].name.substr(0, kLongest);
+    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return fmt::format("{:03}_{}", first - grouping_.groups.begin(), name);
   }
 
   NetworkGroupRow row(std::size_t g) const {
@@ -186,6 +241,8 @@ class Schedule {
       return r;
     }
     const tile::RProgram& program = group.best->programs.front().program;
+    r.program = program_id(g);
+    for (const auto& [tensor, array] : group.subgraph.arrays) r.arrays.push_back({tensor, array});
     r.kernels = kernels_of(program, chip_).size();
     r.edges = edges_of(program);
     r.us = estimates_[g]->total_us;
@@ -193,7 +250,21 @@ class Schedule {
       r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes
                                   : estimates_[g]->level(dram->name).bytes;
     r.bound_by = estimates_[g]->terms[estimates_[g]->bottleneck].name;
+    if (simulations_) set_simulation(simulations_->of(place_.at(g)), r);
     return r;
+  }
+
+  void set_simulation(const RepeatedSimulation& of, NetworkGroupRow& r) const {
+    if (of.error != nullptr) {
+      r.error = "simulator: " + *of.error;
+      return;
+    }
+    r.simulated_us = of.simulation->simulated_us;
+    r.stall = longest_stall(*of.simulation).name;
+    const arch::DramLevel* dram = arch::dram_of(chip_);
+    for (const SimulatedLevel& l : of.simulation->levels)
+      if (dram != nullptr && l.name == dram->name)
+        r.simulated_dram_bytes = static_cast<double>(l.read_bytes + l.written_bytes);
   }
 
   // Of every array that the group reads or writes, its bytes that it touches.
@@ -232,47 +303,58 @@ class Schedule {
   const arch::ArchSpec& chip_;
   Grouping grouping_;
   std::vector<std::optional<model::Estimate>> estimates_;  // by group
-  std::map<std::string, std::size_t> first_;               // the first group that reads or writes the array
+  std::vector<tile::RProgram> programs_;                   // on the network's arrays
+  std::map<std::size_t, std::size_t> place_;               // in programs_, by group
+  std::optional<RepeatingSimulations> simulations_;
+  std::map<std::string, std::size_t> first_;  // the first group that reads or writes the array
   bool in_sequence_ = false;
 };
 
 bool fits(const NetworkMemory& m, const arch::ArchSpec& chip, base::Diagnostics& diags, base::Position at) {
-  const arch::DramLevel* dram = arch::dram_of(chip);
-  if (dram == nullptr || m.bytes() <= static_cast<double>(dram->capacity.n)) return true;
+  const arch::HomeMemory home = arch::home_memory_of(chip);
+  if (m.bytes() <= static_cast<double>(home.capacity.n)) return true;
   diags.error(at, fmt::format("{} of {} holds {:.4g} GB, and the network needs {:.4g}: {:.4g} of constants, {:.4g} of "
                               "inputs, {:.4g} of other tensors, most at node '{}'",
-                              dram->name, chip.name, 1e-9 * static_cast<double>(dram->capacity.n), 1e-9 * m.bytes(),
+                              home.name, chip.name, 1e-9 * static_cast<double>(home.capacity.n), 1e-9 * m.bytes(),
                               1e-9 * m.constant_bytes, 1e-9 * m.input_bytes, 1e-9 * m.between_bytes, m.at));
   return false;
 }
 
 }  // namespace
 
-std::optional<NetworkTimes> predict_network(const NetworkSource& source, const arch::ArchSpec& chip, base::Fuse fuse,
-                                            int jobs, const Progress& progress, base::Diagnostics& diags) {
-  const auto read = load_network(source, diags);
+std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch::ArchSpec& chip, const NetworkHow& how,
+                                         base::Diagnostics& diags) {
+  const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
   const graph::Network& network = read->network;
   const graph::Uses uses(network);
-  BestPrograms best(chip, fuse == base::Fuse::kNone ? base::Fuse::kAll : fuse);
-  const Schedule unfused(network, uses, chip, grouping_of(network, uses, base::Fuse::kNone, best, jobs, progress));
+  BestPrograms best(chip, how.fuse == base::Fuse::kNone ? base::Fuse::kAll : how.fuse, how.log);
+  Schedule unfused(network, uses, chip,
+                   grouping_of(network, uses, base::Fuse::kNone, best, how.jobs, how.constructing));
   std::optional<Schedule> fused;
-  if (fuse != base::Fuse::kNone)
-    fused.emplace(network, uses, chip, grouping_of(network, uses, fuse, best, jobs, progress));
-  const Schedule& schedule = fused ? *fused : unfused;
+  if (how.fuse != base::Fuse::kNone)
+    fused.emplace(network, uses, chip, grouping_of(network, uses, how.fuse, best, how.jobs, how.constructing));
+  Schedule& schedule = fused ? *fused : unfused;
   if (!fits(schedule.memory(), chip, diags, network.at)) return std::nullopt;
+  if (how.simulation) schedule.simulate(*how.simulation, how.jobs, how.simulating);
   NetworkTimes out;
   out.groups = schedule.rows();
+  out.programs = schedule.programs();
   out.total = schedule.total(out.groups);
   out.unfused = unfused.total(unfused.rows());
   out.least_us = schedule.least_us();
   out.launch_us = schedule.launch_us();
   out.memory = schedule.memory();
+  out.simulation = schedule.simulation();
   out.bound_ratios = totals_of(schedule.timed()).bound_ratios;
   std::set<std::string> distinct;
   for (const NetworkGroupRow& r : out.groups) distinct.insert(r.op + r.sizes);
   out.distinct = distinct.size();
-  out.constructed = best.distinct();
+  out.expressions = best.distinct();
+  out.constructed = best.constructed();
+  if (const std::size_t lines = best.kept_by_others(); lines > 0)
+    diags.note({diags.add_source(how.log)},
+               fmt::format("{} lines are of another version of Tilescope, and are not read", lines));
   out.opaque = network.opaque.size();
   out.sequence = schedule.in_sequence();
   return out;

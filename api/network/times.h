@@ -10,7 +10,9 @@
 
 #include "api/common/progress.h"
 #include "api/common/totals.h"
+#include "api/compile.h"
 #include "api/network/network.h"
+#include "api/simulate/simulate.h"
 #include "arch/spec.h"
 #include "base/choices.h"
 #include "base/describe.h"
@@ -23,12 +25,16 @@ namespace tilescope::api {
 struct NetworkGroupRow {
   std::vector<std::string> nodes, kinds;  // in their order
   std::string op, sizes;                  // its stages, and the sizes of their axes
+  std::string program;                    // the id of its program among NetworkTimes::programs
+  base::Map arrays;                       // tensors of the program, and the network's for each
   std::size_t kernels = 0;
   std::vector<std::string> edges;  // tensors between its stages, with the level that holds each
   double operations = 0;
   double bytes = 0;  // what it reads and writes, each byte once
   std::optional<double> us, speed_of_light_us, dram_bytes;
   std::string bound_by;
+  std::optional<double> simulated_us, simulated_dram_bytes;
+  std::string stall;  // the simulator's longest
   std::string error;  // why it has no time
 };
 
@@ -38,6 +44,8 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
   v.field({"kinds", "", "ONNX's kinds of its nodes."}, base::List(r.kinds.begin(), r.kinds.end()));
   v.field({"operator", "", "Its stages in index notation, as --op reads them."}, r.op);
   v.field({"sizes", "", "Sizes of its axes, as --size reads them."}, r.sizes);
+  v.field({"program", "", "The id of its program, the name of its file."}, base::unless_empty(r.program));
+  v.field({"arrays", "", "Tensors of the program, and the network's tensor for each."}, r.arrays);
   v.field({"kernels", "", "Kernels of its program."}, r.kernels);
   v.field({"edges", "", "Tensors between its stages, and the memory level that holds each."},
           base::List(r.edges.begin(), r.edges.end()));
@@ -50,6 +58,10 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
           r.speed_of_light_us);
   v.field({"dram_bytes", "B", "Bytes that its kernels read from the DRAM and write to it."}, r.dram_bytes);
   v.field({"bottleneck", "", "The term that takes longest alone."}, base::unless_empty(r.bound_by));
+  v.field({"simulated_us", "us", "Time by the simulator, after the groups before it."}, r.simulated_us);
+  v.field({"simulated_dram_bytes", "B", "Bytes that the simulated kernels read from the DRAM and write to it."},
+          r.simulated_dram_bytes);
+  v.field({"stall", "", "What most of the simulated cycles are spent on."}, base::unless_empty(r.stall));
   v.field({"error", "", "Why it has no time."}, base::unless_empty(r.error));
 }
 
@@ -59,6 +71,7 @@ struct NetworkTotal {
   double us = 0, dram_bytes = 0;
   double intermediate_bytes = 0;  // of tensors that one group writes and another reads, each once
   double speed_of_light_us = 0;   // of the groups, summed
+  std::optional<double> simulated_us, simulated_dram_bytes;
 };
 
 template <class V>
@@ -70,6 +83,22 @@ void describe(V& v, base::Is<NetworkTotal> auto& t) {
   v.field({"intermediate_bytes", "B", "Tensors that one group writes and another reads, each once."},
           t.intermediate_bytes);
   v.field({"speed_of_light_us", "us", "Rooflines of the groups, summed."}, t.speed_of_light_us);
+  v.field({"simulated_us", "us", "Time of all groups by the simulator."}, t.simulated_us);
+  v.field({"simulated_dram_bytes", "B", "Bytes that all simulated kernels read from the DRAM and write to it."},
+          t.simulated_dram_bytes);
+}
+
+// What it took to simulate a network.
+struct NetworkSimulation {
+  std::size_t simulated = 0, programs = 0;  // programs that were simulated, and those that they stand for
+  double cpu_seconds = 0;
+  std::size_t peak_bytes = 0;  // resident memory of the largest worker
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkSimulation> auto& s) {
+  v.field({"simulated", "", "Programs that were simulated: each once for every different way it is met."}, s.simulated);
+  v.field({"programs", "", "Programs that they stand for."}, s.programs);
 }
 
 // Memory of the device while the network runs.
@@ -93,16 +122,19 @@ void describe(V& v, base::Is<NetworkMemory> auto& m) {
 }
 
 struct NetworkTimes {
-  std::vector<NetworkGroupRow> groups;  // in the order in which they run
-  NetworkTotal total, unfused;          // of these groups; with every node alone
-  double least_us = 0;                  // roofline of the whole network: what comes from outside, once
-  double launch_us = 0;                 // part of total.us
+  std::vector<NetworkGroupRow> groups;   // in the order in which they run
+  std::vector<ProgramToWrite> programs;  // of the groups, each different one once
+  NetworkTotal total, unfused;           // of these groups; with every node alone
+  double least_us = 0;                   // roofline of the whole network: what comes from outside, once
+  double launch_us = 0;                  // part of total.us
   NetworkMemory memory;
   std::vector<BoundRatio> bound_ratios;  // shares of the time by bottleneck, largest first
   std::size_t distinct = 0;              // different expressions among the groups
-  std::size_t constructed = 0;           // expressions for which programs were constructed
+  std::size_t expressions = 0;           // of which programs were compared
+  std::size_t constructed = 0;           // those of them whose programs were not kept
   std::size_t opaque = 0;                // nodes that have no stages, and no part in any figure
-  bool sequence = true;                  // whether times know what a kernel finds in the device's caches
+  std::optional<NetworkSimulation> simulation;
+  bool sequence = true;  // whether times know what a kernel finds in the device's caches
 };
 
 template <class V>
@@ -118,14 +150,26 @@ void describe(V& v, base::Is<NetworkTimes> auto& t) {
   v.object({"memory", "", "Memory of the device while the network runs."}, std::optional(t.memory));
   v.list({"bound", "", "Shares of the time by bottleneck, largest first."}, t.bound_ratios);
   v.field({"distinct", "", "Different expressions among the groups."}, t.distinct);
-  v.field({"constructed", "", "Expressions for which programs were constructed."}, t.constructed);
+  v.field({"expressions", "", "Expressions whose programs were compared."}, t.expressions);
+  v.field({"constructed", "", "Those of them for which programs were constructed, not kept ones."}, t.constructed);
   v.field({"opaque", "", "Nodes without stages: they take part in no figure."}, t.opaque);
+  v.object({"simulation", "", "What the simulation took."}, t.simulation);
   v.field({"sequence", "", "Whether kernels find in the device's caches what those before them left."}, t.sequence);
 }
 
-// Predicts the network on the chip. Nodes share kernels as `fuse` allows (api/network/detail/grouping.h). Host time is
-// no part of it. A network larger than the chip's DRAM is an error; then the result is nullopt.
-std::optional<NetworkTimes> predict_network(const NetworkSource& source, const arch::ArchSpec& chip, base::Fuse fuse,
-                                            int jobs, const Progress& progress, base::Diagnostics& diags);
+struct NetworkHow {
+  base::Fuse fuse = base::Fuse::kAll;
+  int jobs = 0;
+  std::optional<SimulationHow> simulation = {};  // the model alone where absent
+  std::string log = {};                          // a file that keeps programs; nothing is kept where it is empty
+  Progress constructing, simulating;             // of nodes; of runs of kernels
+};
+
+// Predicts the network on the chip, and simulates it where asked to. Nodes share kernels as `fuse` allows
+// (api/network/detail/grouping.h). Every kernel meets the caches that those before it leave (model: estimate_sequence
+// of targets/target.h; simulator: api/simulate/repeating.h). Host time is no part of it. A network larger than the
+// chip's memory is an error; then the result is nullopt.
+std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch::ArchSpec& chip, const NetworkHow& how,
+                                         base::Diagnostics& diags);
 
 }  // namespace tilescope::api

@@ -50,7 +50,6 @@ class Arithmetic {
   std::vector<std::int64_t> numbers(const std::vector<Number>& list, const Scope& scope) const;
   // Extents from 1.
   Shape shape(const std::vector<Number>& list, const Scope& scope) const;
-  // Whether a tensor of the shape has no more elements than one may have.
   // The text of stages with numbers in place of braces, and blanks behind them that keep columns where they are.
   std::string filled(const Stages& s, const Scope& scope) const;
 

@@ -12,6 +12,7 @@
 
 #include "api/common/progress.h"
 #include "api/construct.h"
+#include "api/network/detail/kept_programs.h"
 #include "arch/spec.h"
 #include "base/choices.h"
 #include "construct/known_runs.h"
@@ -22,18 +23,23 @@ namespace tilescope::api {
 // The best program of every distinct expression that was asked for. Any number of threads may ask.
 class BestPrograms {
  public:
-  BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse) : chip_(chip), options_{{}, 1, {.fuse = fuse}, &runs_} {}
+  // Programs are kept in a file of that name, and taken from there; nowhere where it is empty.
+  BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log);
 
   // Constructed for the chip at the first call with such an expression; there are no programs where `error` says why.
   const Ranked& of(const expr::Expression& e);
   std::size_t distinct() const { return found_.size(); }
+  std::size_t constructed() const { return constructed_; }  // those of them that were not kept
+  std::size_t kept_by_others() const { return kept_ ? kept_->of_other_versions() : 0; }
   const arch::ArchSpec& chip() const { return chip_; }
 
  private:
   const arch::ArchSpec& chip_;
   construct::KnownRuns runs_;
   ConstructOptions options_;
+  std::optional<KeptPrograms> kept_;
   std::mutex changing_;
+  std::size_t constructed_ = 0;
   std::map<std::string, Ranked> found_;  // by expr::text_of
 };
 

@@ -25,6 +25,9 @@ struct LoadedNetwork {
 // Whether it is no ONNX file: it ends in .yaml or .yml, or has neither a '/' nor a '.'.
 bool is_described(const std::string& name);
 
+// With all simplifications where it names none: what runs on a chip is simplified.
+NetworkSource to_be_timed(NetworkSource source);
+
 // Nullopt after errors.
 std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Diagnostics& diags);
 

@@ -17,7 +17,7 @@ namespace tilescope::model {
 // Expected bytes of different elements of a gathered operand that a tile's iterations read.
 double gathered_bytes(const tile::Operand& o, const tile::Extents& tile);
 
-// Expected number of granules of so many bytes in which they lie.
+// Expected number of different granules of `granule` bytes that these elements lie in.
 double gathered_granules(const tile::Operand& o, const tile::Extents& tile, std::int64_t granule);
 
 // Expected number of granules that one access of the first warp touches; at least 1.

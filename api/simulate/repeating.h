@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Simulates programs that run one after another where many of them repeat: the layers of a network. For api/ and
+// experiments/ only.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "api/common/progress.h"
+#include "api/simulate/simulate.h"
+#include "arch/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::api {
+
+// What stands for the simulation of one of the programs.
+struct RepeatedSimulation {
+  const Simulation* simulation = nullptr;  // of the first program that is met as this one is; null after an error
+  const std::string* error = nullptr;      // null where there is a simulation
+};
+
+class RepeatingSimulations {
+ public:
+  // Simulates the programs, in which tensors of one name are one array, each with what those before it leave in the
+  // device's caches. A program stands for later ones that equal it and come after equal ones, as far back as the caches
+  // of the device reach: programs whose arrays exceed them evict all that is older. Chips that keep nothing from one
+  // program to the next run each different program once. Programs that follow one another are simulated in one worker
+  // process, at most kLongestRun of them beside those that warm the caches; `jobs` workers run at a time.
+  RepeatingSimulations(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a, const SimulationHow& how,
+                       int jobs, const Progress& progress);
+
+  RepeatedSimulation of(std::size_t program) const;
+  std::size_t simulated() const { return simulated_; }
+  double cpu_seconds() const { return cpu_seconds_; }
+  std::size_t peak_bytes() const { return peak_bytes_; }  // resident memory of the largest worker
+
+ private:
+  struct Result {
+    Simulation simulation;
+    std::string error;
+  };
+  std::vector<Result> results_;      // of every program that was simulated
+  std::vector<std::size_t> result_;  // by program
+  std::size_t simulated_ = 0;
+  double cpu_seconds_ = 0;
+  std::size_t peak_bytes_ = 0;
+};
+
+}  // namespace tilescope::api
