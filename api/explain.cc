@@ -259,19 +259,25 @@ ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, cons
 std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, const arch::ArchSpec& a,
                                                       const LoadChanged& load, int jobs, const Progress& progress,
                                                       base::Diagnostics& diags) {
-  const auto expressions = expressions_of(workload, diags);
-  if (!expressions) return std::nullopt;
-  note_instructions(*expressions, a, diags);
+  const auto operators = expressions_of(workload, diags);
+  if (!operators) return std::nullopt;
+  return explain(*operators, a, load, jobs, progress, diags);
+}
+
+std::vector<ExplainedOperator> explain(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
+                                       const LoadChanged& load, int jobs, const Progress& progress,
+                                       base::Diagnostics& diags) {
+  note_instructions(operators, a, diags);
   const Chip chip(a);
   std::vector<ChangedChip> chips = changed_chips(a, load);
-  find_same_programs(*expressions, a, chips);
+  find_same_programs(operators, a, chips);
   const arch::ArchSpec neutral = construct::geometry_key(a);
   for (ChangedChip& c : chips) c.same_geometry = c.chip != nullptr && construct::geometry_key(c.chip->arch) == neutral;
-  note_changed(*expressions, chips, diags);
-  std::vector<Work> work(expressions->size());
+  note_changed(operators, chips, diags);
+  std::vector<Work> work(operators.size());
   parallel_for(work.size(), jobs, [&] {
     return [&](std::size_t i) {
-      work[i].op = &(*expressions)[i];
+      work[i].op = &operators[i];
       Ranked found = chip.construct(work[i].op->expression);
       work[i].programs = std::move(found.programs);
       base::Diagnostics against;

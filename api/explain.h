@@ -18,6 +18,8 @@
 
 namespace tilescope::api {
 
+struct NamedExpression;
+
 // Loads the chip with one more override; nullopt after errors.
 using LoadChanged = std::function<std::optional<arch::ArchSpec>(const arch::Override&, base::Diagnostics&)>;
 
@@ -74,6 +76,10 @@ inline constexpr double kMinElasticity = 0.005;
 std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, const arch::ArchSpec& a,
                                                       const LoadChanged& load, int jobs, const Progress& progress,
                                                       base::Diagnostics& diags);
+// Likewise every one of the operators (api/workload.h).
+std::vector<ExplainedOperator> explain(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
+                                       const LoadChanged& load, int jobs, const Progress& progress,
+                                       base::Diagnostics& diags);
 
 // The operator as its best program takes it.
 TimedOperator timed(const ExplainedOperator& op);

@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "api/network/explain.h"
 #include "cli/command.h"
 #include "cli/explain_tables.h"
 #include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
+#include "cli/usage.h"
 
 namespace tilescope::cli {
 namespace {
@@ -21,16 +23,20 @@ using api::ExplainedOperator;
 struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
+  std::string network;
   int jobs = 0;
   bool json = false, legend = false;
 };
 
 std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
                                                       base::Diagnostics& diags) {
-  Progress progress("changes");
-  return api::explain(
-      w, a, [&](const arch::Override& one_more, base::Diagnostics& own) { return o.arch.load_with(one_more, own); },
-      o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+  const api::LoadChanged load = [&](const arch::Override& one_more, base::Diagnostics& own) {
+    return o.arch.load_with(one_more, own);
+  };
+  Phases phases;
+  if (o.network.empty()) return api::explain(w, a, load, o.jobs, phases.phase("changes"), diags);
+  return api::explain_network({o.network, w.sizes, w.dtype}, a, load, o.jobs, phases.phase("nodes"),
+                              phases.phase("changes"), diags);
 }
 
 int run(const Options& o) {
@@ -38,7 +44,7 @@ int run(const Options& o) {
   const api::Workload workload = o.workload.read();
   const auto a = o.arch.load_for(&targets::Target::construct, diags);
   if (!diags.ok()) {
-    api::check(workload, diags);
+    if (o.network.empty()) api::check(workload, diags);
     return report(diags);
   }
   const auto operators = explain(o, workload, *a, diags);
@@ -47,7 +53,7 @@ int run(const Options& o) {
   const bool every = report_operators(*operators);
   if (o.json)
     print_json(api::to_document(*operators), diags);
-  else if (o.workload.is_suite())
+  else if (o.workload.is_suite() || !o.network.empty())
     print_explained_suite(*operators);
   else if (every)
     print_explained(operators->front(), a->name);
@@ -63,11 +69,17 @@ void add_explain(CLI::App& app, int& status) {
       app.add_subcommand("explain", "Say what operators are bound by and which numbers of the chip they feel");
   o->arch.add_to(*command);
   o->workload.add_to(*command);
+  command
+      ->add_option("--network", o->network,
+                   "A network instead, by its name (network list) or file: the groups of its nodes that share kernels")
+      ->excludes(command->get_option("--op"))
+      ->excludes(command->get_option("--suite"))
+      ->check(some_text());
   add_jobs(*command, o->jobs);
   add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, &status] {
-    o->workload.require();
+    if (o->network.empty()) o->workload.require();
     status = run(*o);
   });
 }

@@ -102,7 +102,26 @@ void TensorsOfSequence::add(const std::string& id, const Expression& e, const st
                             base::Diagnostics& diags, bool runs) {
   const Tensor& result = e.tensors[static_cast<std::size_t>(e.stages.back().output)];
   add({id, {}, result.name, {{result.name, result}}, {}}, inputs_of(e), inputs, diags);
-  if (!runs) return;
+  if (runs) count_last();
+}
+
+void TensorsOfSequence::add(const std::string& id, const Expression& e,
+                            const std::map<std::string, std::string>& arrays) {
+  Operator op;
+  op.id = id;
+  op.prefix = fmt::format("{}:", lists_.size());
+  std::set<std::string> taken;
+  for (const Tensor& t : e.tensors) {
+    const auto array = arrays.find(t.name);
+    if (array == arrays.end() || !taken.insert(array->second).second) continue;
+    op.tensors.emplace(t.name, t);
+    op.shared.emplace(t.name, op.prefix + '/' + array->second);
+  }
+  operators_.push_back(std::move(op));
+  count_last();
+}
+
+void TensorsOfSequence::count_last() {
   const std::size_t op = operators_.size() - 1;
   for (const auto& [name, t] : operators_[op].tensors)
     if (counted_.insert(array_of(op, name)).second) bytes_ += bytes_of(t);

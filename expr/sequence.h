@@ -33,6 +33,9 @@ class TensorsOfSequence {
   // tensors too, which nothing has brought into a cache.
   void add(const std::string& id, const Expression& e, const std::vector<GivenInput>& inputs, base::Diagnostics& diags,
            bool runs = true);
+  // Adds an operator of which the arrays of all inputs and results are known, each by its tensor's name: those of a
+  // network, alone in its list. Tensors without one, and all but the first of one array, are the operator's own.
+  void add(const std::string& id, const Expression& e, const std::map<std::string, std::string>& arrays);
   // Adds an operator that could not be built, for the mistakes of given inputs alone: sizes are not known, and without
   // stages no tensors either.
   void add_unbuilt(const std::string& id, const std::optional<std::vector<ParsedStage>>& stages,
@@ -59,6 +62,8 @@ class TensorsOfSequence {
     std::map<std::string, std::string> shared;
   };
 
+  // Bytes of arrays that no operator before has.
+  void count_last();
   // Adds an operator with its result alone, whose inputs are those in the order in which stages read them.
   void add(Operator op, const std::vector<Tensor>& inputs, const std::vector<GivenInput>& given,
            base::Diagnostics& diags);

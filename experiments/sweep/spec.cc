@@ -10,7 +10,10 @@
 #include "api/simulate/evaluate.h"
 #include "base/document.h"
 #include "base/fields.h"
+#include "base/home.h"
 #include "base/scalar_text.h"
+#include "experiments/sweep/detail/plan.h"
+#include "experiments/sweep/sweep.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -56,7 +59,7 @@ class SpecReader {
     const Value* sequence = f.take("sequence");
     out_.sequence = base::as_bool(sequence, "sequence", diags_).value_or(false);
     if (const Value* workloads = f.require("workloads")) {
-      SweepWorkloads read = read_workloads(*workloads, out_.sequence, file_);
+      SweepWorkloads read = read_workloads(*workloads, out_.sequence, out_.bases, file_);
       out_.workloads = std::move(read.all);
       out_.tensors = std::move(read.tensors);
     }
@@ -207,7 +210,7 @@ std::string SweepFile::path_of(const std::string& named) const {
   return fs::is_regular_file(beside, failed) ? beside.string() : named;
 }
 
-std::optional<SweepSpec> read_sweep(const std::string& file, Diagnostics& diags) {
+std::optional<SweepSpec> read_sweep(const std::string& file, int jobs, Diagnostics& diags) {
   const base::SourceId source = diags.add_source(file);
   const auto text = base::read_file(file, source, diags);
   const auto document = text ? base::read_yaml(*text, source, diags) : std::nullopt;
@@ -215,10 +218,19 @@ std::optional<SweepSpec> read_sweep(const std::string& file, Diagnostics& diags)
   SweepSpec out;
   out.file = file;
   out.text = *text;
-  const SweepFile as_read{file, fs::path(file).parent_path().string(), *text, diags};
+  const SweepFile as_read{file, fs::path(file).parent_path().string(), *text, jobs, diags};
   SpecReader(out, as_read).read(*document);
   if (!diags.ok()) return std::nullopt;
   return out;
 }
+
+std::optional<SweepOutline> outline_of(const std::string& file, Diagnostics& diags) {
+  const auto spec = read_sweep(file, 1, diags);
+  const auto points = spec ? count_points(*spec, diags) : std::nullopt;
+  if (!points) return std::nullopt;
+  return SweepOutline{spec->title, spec->text, *points, spec->multi_fidelity.has_value()};
+}
+
+std::string sweep_schema_path() { return base::home_path("experiments/sweep/schema.json"); }
 
 }  // namespace tilescope::experiments

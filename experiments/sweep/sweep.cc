@@ -20,7 +20,6 @@
 #include "api/simulate/simulated_programs.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/home.h"
 #include "experiments/multi_fidelity/choice.h"
 #include "experiments/store/writer.h"
 #include "experiments/sweep/detail/notes.h"
@@ -117,11 +116,12 @@ class Runner {
         }
       }
       if (!tasks_[t].search || missing.empty()) continue;
-      // A row of a sequence is made with those of all operators, whichever of them are there.
+      // A row of a sequence is made with those of all operators, whichever of them are there, and equal ones at once.
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
-        if (!spec_.sequence && std::find(missing.begin(), missing.end(), w) == missing.end()) continue;
-        tasks_.searches().expect(*tasks_[t].search, w);
-        for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, w);
+        const std::size_t searched = spec_.workloads[w].searched_as;
+        if (spec_.sequence ? searched != w : std::find(missing.begin(), missing.end(), w) == missing.end()) continue;
+        tasks_.searches().expect(*tasks_[t].search, searched);
+        for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, searched);
       }
     }
     for (const PlannedPoint& p : plan_.points) progress_.points_all += p.asked && p.chip && !p.point.is_base ? 1 : 0;
@@ -163,16 +163,19 @@ class Runner {
     return nullptr;
   }
 
+  std::shared_ptr<const api::Ranked> found(std::size_t search, Unit u, double& construct_cpu_us) {
+    return tasks_.searches().of(search, spec_.workloads[u.workload].searched_as, construct_cpu_us);
+  }
+
   MadeRow make(Unit u, double& construct_cpu_us) {
     const Task& t = tasks_[u.task];
     if (t.judges)
       return given_row(*t.chip, {stored_program({*t.judges, u.workload}), {}, "the model found no program"});
     const GivenForWorkload* given = given_for(u);
     if (given == nullptr) {
-      const auto own = tasks_.searches().of(t.search.value(), u.workload, construct_cpu_us);
+      const auto own = found(t.search.value(), u, construct_cpu_us);
       std::vector<std::shared_ptr<const api::Ranked>> beside;
-      for (const std::size_t search : t.beside)
-        beside.push_back(tasks_.searches().of(search, u.workload, construct_cpu_us));
+      for (const std::size_t search : t.beside) beside.push_back(found(search, u, construct_cpu_us));
       return constructed_row(*t.chip, t.restrictions, *own, beside);
     }
     MadeRow row = given_row(*t.chip, *given);
@@ -277,7 +280,10 @@ class Runner {
         const std::size_t task = of_tasks[i].front().task;
         double construct_cpu_us = 0;
         std::vector<MadeRow> alone;
-        for (std::size_t w = 0; w < spec_.workloads.size(); ++w) alone.push_back(make({task, w}, construct_cpu_us));
+        for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
+          const std::size_t searched = spec_.workloads[w].searched_as;
+          alone.push_back(searched < w ? MadeRow(alone[searched]) : make({task, w}, construct_cpu_us));
+        }
         const std::vector<MadeRow> rows = in_sequence(std::move(alone), spec_, *tasks_[task].chip);
         for (const Unit& u : of_tasks[i]) keep(u, rows[u.workload], std::exchange(construct_cpu_us, 0));
       };
@@ -292,7 +298,7 @@ class Runner {
       out.push_back(make(u, construct_cpu_us_));
       return out;
     }
-    const auto own = tasks_.searches().of(t.search.value(), u.workload, construct_cpu_us_);
+    const auto own = found(t.search.value(), u, construct_cpu_us_);
     return rows_to_simulate(*t.chip, t.restrictions, *own, t.simulated_first);
   }
 
@@ -433,7 +439,7 @@ std::optional<SweepState> stored_state(const std::string& path, const SweepSpec&
 
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& tell, Diagnostics& diags) {
-  const auto spec = read_sweep(request.file, diags);
+  const auto spec = read_sweep(request.file, request.jobs, diags);
   if (std::string why = why_no_file(request.store); !why.empty())  // before minutes of planning
     diags.error({diags.add_source(request.store)}, std::move(why));
   if (!spec || !diags.ok()) return std::nullopt;
@@ -484,14 +490,5 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
   out.planned = true;
   return out;
 }
-
-std::optional<SweepOutline> outline_of(const std::string& file, Diagnostics& diags) {
-  const auto spec = read_sweep(file, diags);
-  const auto points = spec ? count_points(*spec, diags) : std::nullopt;
-  if (!points) return std::nullopt;
-  return SweepOutline{spec->title, spec->text, *points, spec->multi_fidelity.has_value()};
-}
-
-std::string sweep_schema_path() { return base::home_path("experiments/sweep/schema.json"); }
 
 }  // namespace tilescope::experiments

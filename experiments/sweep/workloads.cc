@@ -2,10 +2,13 @@
 // The operators of a sweep's file, with their weights.
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "api/network/operators.h"
 #include "api/operator_kind.h"
 #include "api/workload.h"
 #include "base/dtype.h"
@@ -21,11 +24,13 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
+constexpr std::array kFuses = {base::Fuse::kNone, base::Fuse::kInline, base::Fuse::kAll};
 constexpr double kMaxWeight = 1e12;  // totals stay far from the ends of doubles
 
 class WorkloadsReader {
  public:
-  WorkloadsReader(bool sequence, const SweepFile& file) : sequence_(sequence), file_(file), diags_(file.diags) {}
+  WorkloadsReader(bool sequence, const std::vector<SweepBase>& bases, const SweepFile& file)
+      : sequence_(sequence), bases_(bases), file_(file), diags_(file.diags) {}
 
   SweepWorkloads read(const Value& workloads) {
     const base::List* items = base::as_list(&workloads, "workloads", diags_);
@@ -41,11 +46,17 @@ class WorkloadsReader {
     base::Fields f(item, "a workload", diags_);
     const Value* suite = f.take("suite");
     const Value* op = f.take("op");
+    const Value* network = f.take("network");
     const double weight = read_weight(f.take("weight"));
     const Value* dtype = f.take("dtype");
-    if (item.is_map() && (suite == nullptr) == (op == nullptr))
-      diags_.error(item.at, "a workload has either suite or op");
-    if (suite != nullptr) {
+    const int kinds = (suite != nullptr) + (op != nullptr) + (network != nullptr);
+    if (item.is_map() && kinds != 1) diags_.error(item.at, "a workload has one of suite, op and network");
+    if (network != nullptr) {
+      const Value* sizes = f.take("size");
+      const Value* fuse = f.take("fuse");
+      f.finish();
+      if (kinds == 1) read_network(*network, sizes, fuse, dtype, weight);
+    } else if (suite != nullptr) {
       const Value* only = f.take("only");
       const Value* sizes = f.take("size");
       f.finish();
@@ -86,6 +97,31 @@ class WorkloadsReader {
       const double counted = weight * static_cast<double>(op.count);
       add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at, number}, suite.at, Given::kBySuite,
           given.value_or(""));
+    }
+  }
+
+  // Its groups on the first base: those that share kernels there are one operator at every point.
+  void read_network(const Value& network, const Value* sizes, const Value* fuse, const Value* dtype, double weight) {
+    const auto name = base::as_text(&network, "network", diags_);
+    const auto given = base::as_text(sizes, "size", diags_);
+    const auto of_all = base::as_text(dtype, "dtype", diags_);
+    const auto how = base::as_choice(fuse, "fuse", {"none", "inline", "all"}, diags_);
+    if (!name || bases_.empty() || !diags_.ok()) return;
+    Diagnostics own;
+    auto operators = api::operators_of_network(
+        {file_.path_of(*name), given.value_or(""), of_all.value_or("")}, bases_.front().chip,
+        how ? kFuses[*how] : base::Fuse::kAll, sequence_ ? api::Repeats::kListed : api::Repeats::kCounted, file_.jobs,
+        [](std::size_t, std::size_t) {}, own);
+    for (const base::Diagnostic& e : own.errors())
+      diags_.error(network.at,
+                   fmt::format("network: {}", e.at.line == 0 ? fmt::format("'{}': {}", *name, e.text) : own.format(e)));
+    if (!operators) return;
+    for (const base::Diagnostic& n : own.notes()) diags_.note(network.at, n.text);
+    for (auto& [op, arrays] : *operators) {
+      const std::size_t number = tensors_.count();
+      if (sequence_) tensors_.add(op.id, op.expression, arrays);
+      add({op.id, op.kind, weight * static_cast<double>(op.count), std::move(op.expression), {}, network.at, number},
+          network.at, Given::kBySuite, *name);
     }
   }
 
@@ -160,6 +196,7 @@ class WorkloadsReader {
   }
 
   bool sequence_;
+  const std::vector<SweepBase>& bases_;
   const SweepFile& file_;
   Diagnostics& diags_;
   int unnamed_ = 0;
@@ -188,8 +225,12 @@ Value document_of(const expr::Expression& e) {
                    {"accumulate", base::name_of(e.accumulate)}};
 }
 
-SweepWorkloads read_workloads(const Value& workloads, bool sequence, const SweepFile& file) {
-  SweepWorkloads out = WorkloadsReader(sequence, file).read(workloads);
+SweepWorkloads read_workloads(const Value& workloads, bool sequence, const std::vector<SweepBase>& bases,
+                              const SweepFile& file) {
+  SweepWorkloads out = WorkloadsReader(sequence, bases, file).read(workloads);
+  std::map<std::string, std::size_t> known;
+  for (std::size_t w = 0; w < out.all.size(); ++w)
+    out.all[w].searched_as = known.try_emplace(base::to_json(out.all[w].document), w).first->second;
   for (std::size_t w = 0; sequence && w < out.all.size(); ++w)
     out.all[w].document.get_if<base::Map>()->push_back({std::string(kPlaceInSequence), static_cast<std::int64_t>(w)});
   return out;

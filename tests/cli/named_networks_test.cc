@@ -97,25 +97,5 @@ TEST_F(NamedNetwork, SchemaIsADocument) {
   EXPECT_EQ(json({"network", "schema"}).at("title"), "A network of Tilescope");
 }
 
-// A norm's two stages, written in notation, are one kernel; layers are equal but for the first's inputs.
-TEST_F(NamedNetwork, LayersShareKernels) {
-  const Json j = json({"network", "llama3-8b", "--size", "layers=3,past=127", "--dtype", "f16", "--arch", "h200"});
-  bool joined = false;
-  for (const Json& g : j.at("groups")) {
-    const std::string nodes = g.at("nodes").dump();
-    joined =
-        joined || (nodes.find("norm1.power") != std::string::npos && nodes.find("norm1.norm") != std::string::npos);
-    EXPECT_LE(g.at("speed_of_light_us"), g.at("predicted_us")) << nodes;
-  }
-  EXPECT_TRUE(joined);
-  EXPECT_LT(j.at("distinct").get<int>(), j.at("total").at("groups").get<int>() / 2);
-  EXPECT_LT(j.at("total").at("predicted_us"), j.at("unfused").at("predicted_us"));
-}
-
-TEST_F(NamedNetwork, ALargerOneThanTheChipIsRefused) {
-  EXPECT_THAT(bad_input({"network", "llama3-70b", "--dtype", "f16", "--arch", "v100"}),
-              HasSubstr("GB, and the network needs 141"));
-}
-
 }  // namespace
 }  // namespace tilescope::tests

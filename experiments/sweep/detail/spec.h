@@ -55,6 +55,7 @@ struct SweepWorkload {
   base::Value document;         // what makes two operators one; of a sequence with the operator's place in it
   base::Position at;            // where the file lists it first
   std::size_t in_sequence = 0;  // its number among the operators of `SweepWorkloads::tensors`
+  std::size_t searched_as = 0;  // the first workload with an equal operator: programs are constructed for that one
 };
 
 struct SweepWorkloads {
@@ -94,12 +95,14 @@ struct SweepSpec {
   bool sequence = false;  // the operators run one after another, and find what those before have left in the caches
 };
 
-// Nothing after errors, which are all of the file's.
-std::optional<SweepSpec> read_sweep(const std::string& file, base::Diagnostics& diags);
+// Nothing after errors, which are all of the file's. Networks are grouped by `jobs` threads, on whose number nothing
+// depends.
+std::optional<SweepSpec> read_sweep(const std::string& file, int jobs, base::Diagnostics& diags);
 
 // The file as its parts read it.
 struct SweepFile {
   std::string name, folder, text;
+  int jobs;
   base::Diagnostics& diags;
 
   // Where the text of a scalar begins.
@@ -110,7 +113,8 @@ struct SweepFile {
 
 std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
 // `sequence`: each of them with its place, and their tensors.
-SweepWorkloads read_workloads(const base::Value& workloads, bool sequence, const SweepFile& file);
+SweepWorkloads read_workloads(const base::Value& workloads, bool sequence, const std::vector<SweepBase>& bases,
+                              const SweepFile& file);
 
 // The expression of a text, over numbers that every base has; nothing after an error.
 std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
