@@ -17,25 +17,29 @@ namespace {
 
 using api::NetworkGroupRow;
 
-// Groups with equal expressions.
+// Groups with equal programs, or without one for equal reasons.
 struct Equal {
   const NetworkGroupRow* first = nullptr;
   std::size_t count = 0;
-  double us = 0, least_us = 0, dram_bytes = 0, simulated_us = 0;
+  double us = 0, least_us = 0, dram_bytes = 0;
+  double simulated_us = 0, us_of_simulated = 0;
 };
 
 std::vector<Equal> equal_groups(const std::vector<NetworkGroupRow>& groups) {
   std::vector<Equal> out;
   std::map<std::string, std::size_t> known;
   for (const NetworkGroupRow& g : groups) {
-    const auto [at, is_new] = known.try_emplace(fmt::format("{}|{}|{}", g.op, g.sizes, g.error), out.size());
+    const auto [at, is_new] =
+        known.try_emplace(g.program.empty() ? fmt::format("{}|{}|{}", g.op, g.sizes, g.error) : g.program, out.size());
     if (is_new) out.push_back({&g});
     Equal& e = out[at->second];
     ++e.count;
     e.us += g.us.value_or(0);
     e.least_us += g.speed_of_light_us.value_or(0);
     e.dram_bytes += g.dram_bytes.value_or(0);
-    e.simulated_us += g.simulated_us.value_or(0);
+    if (!g.simulated_us) continue;
+    e.simulated_us += *g.simulated_us;
+    e.us_of_simulated += g.us.value_or(0);
   }
   return out;
 }
@@ -88,8 +92,8 @@ void print_groups(const api::NetworkTimes& times) {
       continue;
     }
     cells.insert(cells.end(), {fmt::format("{}", g.kernels), edges_of(g), time_text(e.us)});
-    if (g.simulated_us)
-      cells.insert(cells.end(), {time_text(e.simulated_us), percent_text(e.us / e.simulated_us - 1)});
+    if (e.simulated_us > 0)
+      cells.insert(cells.end(), {time_text(e.simulated_us), percent_text(e.us_of_simulated / e.simulated_us - 1)});
     else if (simulated)
       cells.insert(cells.end(), {"-", "-"});
     cells.insert(cells.end(), {share_text(times.total.us > 0 ? e.us / times.total.us : 0), time_text(e.least_us),
@@ -156,6 +160,8 @@ void print_network_times(const api::NetworkTimes& times, const std::string& netw
         "{} of {} programs simulated, each once for every different way it is met, in {:.0f} s of CPU time, {} MB "
         "at most\n",
         s->simulated, s->programs, s->cpu_seconds, s->peak_bytes >> 20);
+  if (const std::size_t lacking = times.total.without_time; lacking > 0)
+    fmt::print("{} of {} groups have no time, and are in no sum\n", lacking, times.total.groups);
   fmt::print("host time is in no figure\n");
 }
 

@@ -105,17 +105,20 @@ void TensorsOfSequence::add(const std::string& id, const Expression& e, const st
   if (runs) count_last();
 }
 
-void TensorsOfSequence::add(const std::string& id, const Expression& e,
-                            const std::map<std::string, std::string>& arrays) {
+void TensorsOfSequence::add(const Expression& e, const std::map<std::string, std::string>& arrays) {
   Operator op;
-  op.id = id;
+  op.id = fmt::format("#{}", operators_.size());  // networks may have nodes of one name
   op.prefix = fmt::format("{}:", lists_.size());
   std::set<std::string> taken;
   for (const Tensor& t : e.tensors) {
     const auto array = arrays.find(t.name);
     if (array == arrays.end() || !taken.insert(array->second).second) continue;
-    op.tensors.emplace(t.name, t);
-    op.shared.emplace(t.name, op.prefix + '/' + array->second);
+    const std::string name = op.prefix + '/' + array->second;
+    op.shared.emplace(t.name, name);
+    if (t.producer == kInput)
+      op.tensors.emplace(t.name, t);
+    else
+      counted_.insert(name);
   }
   operators_.push_back(std::move(op));
   count_last();

@@ -35,7 +35,7 @@ class TensorsOfSequence {
            bool runs = true);
   // Adds an operator of which the arrays of all inputs and results are known, each by its tensor's name: those of a
   // network, alone in its list. Tensors without one, and all but the first of one array, are the operator's own.
-  void add(const std::string& id, const Expression& e, const std::map<std::string, std::string>& arrays);
+  void add(const Expression& e, const std::map<std::string, std::string>& arrays);
   // Adds an operator that could not be built, for the mistakes of given inputs alone: sizes are not known, and without
   // stages no tensors either.
   void add_unbuilt(const std::string& id, const std::optional<std::vector<ParsedStage>>& stages,
@@ -50,7 +50,8 @@ class TensorsOfSequence {
   // By tensor of the operator, where it comes from: the array of an earlier operator.
   const std::map<std::string, std::string>& shared(std::size_t op) const { return operators_[op].shared; }
 
-  // Bytes of all arrays of operators that run; tensors between stages of an operator do not count.
+  // Bytes of all arrays of operators that run; tensors between stages of an operator do not count, and of a network
+  // those that no operator writes: the others need not all be there at a time.
   double bytes() const { return bytes_; }
 
  private:

@@ -11,7 +11,8 @@
 namespace tilescope::tile {
 
 // The program with `name_of(NAME)` in place of each tensor's NAME: programs that run one after another share arrays by
-// name. Different tensors get different names. It is called several times with the same name.
+// name. Different tensors get different names. `name_of` gives a name the same result at
+// every call.
 RProgram with_tensor_names(RProgram p, const std::function<std::string(const std::string&)>& name_of);
 
 // Gives the program of one stage the names of an expression that differs from its own in names alone.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/network/detail/kept_programs.h"
 
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,20 +32,31 @@ KeptPrograms::KeptPrograms(const std::string& file, const arch::ArchSpec& chip, 
       chip_(chip),
       estimate_(targets::target_of(chip).estimate(chip)),
       about_(fmt::format("{} {} ", base::to_json(arch::to_document(chip)), static_cast<int>(fuse))) {
+  std::error_code failed;
+  if (std::filesystem::exists(file, failed) && !std::filesystem::is_regular_file(file, failed))
+    throw std::runtime_error(fmt::format("{}: expected a file of constructed programs", file));
   std::ifstream in(file);
+  bool was_cut_off = false, is_own = false;
+  std::size_t others = 0;
   for (std::string text; std::getline(in, text);) {
+    was_cut_off = in.eof();
     base::Diagnostics unread;
     auto line = base::read_json(text, unread.add_source(file), unread);
     const std::string* key = line ? text_at(*line, kKey) : nullptr;
     const std::string* version = line ? text_at(*line, kVersion) : nullptr;
-    if (key == nullptr || version == nullptr) continue;
+    if (key == nullptr || version == nullptr) {
+      others += text.empty() ? 0 : 1;
+      continue;
+    }
+    is_own = true;
     if (*version == results_version())
       lines_.insert_or_assign(*key, *std::move(line));
     else
       ++of_other_versions_;
   }
+  if (others > 0 && !is_own) throw std::runtime_error(fmt::format("{}: holds other things than programs", file));
   file_.open(file, std::ios::app);
-  file_ << '\n';  // after what may have been cut off
+  if (was_cut_off) file_ << '\n';
   if (!file_.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", file));
 }
 

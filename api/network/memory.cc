@@ -20,8 +20,9 @@ Arena arena_of(const std::vector<LivingTensor>& tensors, std::int64_t alignment)
 
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return tensors[a].bytes > tensors[b].bytes; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(-tensors[a].bytes, tensors[a].first) < std::pair(-tensors[b].bytes, tensors[b].first);
+  });
   out.offsets.resize(tensors.size());
   std::vector<std::pair<std::int64_t, std::size_t>> placed;  // by offset
   for (const std::size_t t : order) {

@@ -24,8 +24,8 @@ struct Arena {
   std::vector<std::int64_t> offsets;  // by tensor
 };
 
-// Places tensors in one piece of memory so that those that live at a time do not overlap: the largest first, each in
-// the smallest gap between those placed that it fits. Offsets are multiples of `alignment`.
+// Places tensors in one piece of memory so that those that live at a time do not overlap: the largest first, of equal
+// ones the earliest, each in the smallest gap between those placed that it fits. Offsets are multiples of `alignment`.
 Arena arena_of(const std::vector<LivingTensor>& tensors, std::int64_t alignment);
 
 }  // namespace tilescope::api

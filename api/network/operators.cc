@@ -21,7 +21,7 @@ std::optional<std::vector<NetworkOperator>> operators_of_network(const NetworkSo
   const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
   const graph::Network& network = read->network;
-  BestPrograms best(chip, fuse, {});
+  BestPrograms best(chip, fuse_within(fuse), {});
   Grouping grouping = grouping_of(network, graph::Uses(network), fuse, best, jobs, progress);
   std::vector<NetworkOperator> out;
   std::map<std::string, std::size_t> known;
@@ -35,11 +35,14 @@ std::optional<std::vector<NetworkOperator>> operators_of_network(const NetworkSo
       ++out[at->second].named.count;
   }
   const std::size_t left_out = network.opaque.size() + grouping.alone.size();
-  if (left_out > 0)
-    diags.note(network.at, fmt::format("{} of {} nodes have no stages, and are in no operator", left_out,
-                                       network.nodes.size() + network.opaque.size()));
-  if (out.empty()) diags.error(network.at, "no node has stages");
+  const std::string why = !grouping.alone.empty()   ? grouping.alone.begin()->second
+                          : !network.opaque.empty() ? network.opaque.front().why
+                                                    : "no node computes anything";
+  if (out.empty()) diags.error(network.at, fmt::format("no node is an operator: {}", why));
   if (out.empty()) return std::nullopt;
+  if (left_out > 0)
+    diags.note(network.at, fmt::format("{} of {} nodes are in no operator; the first: {}", left_out,
+                                       network.nodes.size() + network.opaque.size(), why));
   return out;
 }
 

@@ -27,8 +27,8 @@ struct NetworkOperator {
 // Groups of equal expressions: one, which counts them all, or each for itself, in the order in which they run.
 enum class Repeats : std::uint8_t { kCounted, kListed };
 
-// The groups of a network on the chip. Notes how many nodes have no stages and are in none. Nullopt after errors in the
-// network.
+// The groups of a network on the chip. Notes how many nodes are in none, and why the first is not. Nullopt after errors
+// in the network.
 std::optional<std::vector<NetworkOperator>> operators_of_network(const NetworkSource& source,
                                                                  const arch::ArchSpec& chip, base::Fuse fuse,
                                                                  Repeats repeats, int jobs, const Progress& progress,

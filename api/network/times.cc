@@ -53,14 +53,14 @@ std::string sizes_of(const expr::Expression& e) {
   return fmt::format("{}", fmt::join(sizes, ","));
 }
 
-// Over all rows with a time by the model; nullopt where one of them lacks it.
+// Over all rows with a time by the model; nullopt where one of them lacks it, and where there are none.
 std::optional<double> sum_of(const std::vector<NetworkGroupRow>& rows, std::optional<double> NetworkGroupRow::* value) {
-  double sum = 0;
-  for (const NetworkGroupRow& r : rows)
-    if (r.us && !(r.*value))
-      return std::nullopt;
-    else if (r.us)
-      sum += *(r.*value);
+  std::optional<double> sum;
+  for (const NetworkGroupRow& r : rows) {
+    if (!r.us) continue;
+    if (!(r.*value)) return std::nullopt;
+    sum = sum.value_or(0) + *(r.*value);
+  }
   return sum;
 }
 
@@ -102,6 +102,7 @@ class Schedule {
     NetworkTotal out;
     for (const NetworkGroupRow& r : rows) {
       ++out.groups;
+      out.without_time += r.us ? 0 : 1;
       out.kernels += r.kernels;
       out.us += r.us.value_or(0);
       out.dram_bytes += r.dram_bytes.value_or(0);
@@ -191,7 +192,7 @@ class Schedule {
       const std::map<std::string, std::string> names = array_names(g);
       programs_.push_back(tile::with_tensor_names(best.program, [&](const std::string& tensor) {
         const auto array = names.find(tensor);
-        return array == names.end() ? fmt::format("{}.{}", g, tensor) : array->second;
+        return array == names.end() ? fmt::format(" {}.{}", g, tensor) : array->second;
       }));
       place_[g] = programs_.size() - 1;
     }
@@ -200,7 +201,8 @@ class Schedule {
     for (const auto& [g, place] : place_) estimates_[g] = std::move(found[place]);
   }
 
-  // The network's array of each tensor of the group; two shapes of one array are two tensors, and only the first is it.
+  // The network's array of each tensor of the group. A group that reads an array in two shapes has two tensors of it:
+  // the first by name is the array, the other counts as the group's own.
   std::map<std::string, std::string> array_names(std::size_t g) const {
     std::map<std::string, std::string> out;
     std::set<std::string> taken;
@@ -328,7 +330,7 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   if (!read) return std::nullopt;
   const graph::Network& network = read->network;
   const graph::Uses uses(network);
-  BestPrograms best(chip, how.fuse == base::Fuse::kNone ? base::Fuse::kAll : how.fuse, how.log);
+  BestPrograms best(chip, fuse_within(how.fuse), how.log);
   Schedule unfused(network, uses, chip,
                    grouping_of(network, uses, base::Fuse::kNone, best, how.jobs, how.constructing));
   std::optional<Schedule> fused;
@@ -348,7 +350,7 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   out.simulation = schedule.simulation();
   out.bound_ratios = totals_of(schedule.timed()).bound_ratios;
   std::set<std::string> distinct;
-  for (const NetworkGroupRow& r : out.groups) distinct.insert(r.op + r.sizes);
+  for (const NetworkGroupRow& r : out.groups) distinct.insert(r.program.empty() ? r.op + r.sizes : r.program);
   out.distinct = distinct.size();
   out.expressions = best.distinct();
   out.constructed = best.constructed();

@@ -68,6 +68,7 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
 // Sums over the groups of one schedule.
 struct NetworkTotal {
   std::size_t groups = 0, kernels = 0;
+  std::size_t without_time = 0;  // groups that no sum holds
   double us = 0, dram_bytes = 0;
   double intermediate_bytes = 0;  // of tensors that one group writes and another reads, each once
   double speed_of_light_us = 0;   // of the groups, summed
@@ -77,6 +78,7 @@ struct NetworkTotal {
 template <class V>
 void describe(V& v, base::Is<NetworkTotal> auto& t) {
   v.field({"groups", "", "Groups of nodes that are compiled together."}, t.groups);
+  v.field({"without_time", "", "Those of them that have no time, and are in no sum."}, t.without_time);
   v.field({"kernels", "", "Kernels of all groups."}, t.kernels);
   v.field({"predicted_us", "us", "Time of all groups by the model."}, t.us);
   v.field({"dram_bytes", "B", "Bytes that all kernels read from the DRAM and write to it."}, t.dram_bytes);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "api/common/workers.h"
 #include "api/simulate/simulated_programs.h"
 #include "arch/hierarchy.h"
 #include "base/json_writer.h"
+#include "expr/work.h"
 #include "targets/target.h"
 #include "tile/names.h"
 #include "tile/program_json.h"
@@ -22,9 +24,29 @@ constexpr std::size_t kLongestRun = 16;
 // A program with its arrays told apart from its text: equal programs on other arrays have one number.
 struct Known {
   std::size_t number = 0;
-  std::vector<std::string> arrays;  // in the order in which the text names them
-  double bytes = 0;                 // of all arrays
+  std::vector<std::string> arrays;      // in the order in which the text names them
+  std::map<std::string, double> bytes;  // what it touches of each array in memory
 };
+
+// What a program touches of its tensors in memory: tensors that pass between stages inside a core are not there.
+std::map<std::string, double> touched_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
+  std::map<std::string, double> out;
+  const auto add = [&](const auto& stages) {
+    for (const auto& stage : stages) {
+      const expr::Expression& e = stage.space->expression;
+      for (std::size_t t = 0; t < e.tensors.size(); ++t) {
+        double& bytes = out[e.tensors[t].name];
+        bytes = std::max(bytes, expr::touched_elements(e, static_cast<int>(t)) *
+                                    static_cast<double>(base::size_of(e.tensors[t].dtype).n));
+      }
+    }
+  };
+  std::visit(add, p.nodes);
+  const arch::DramLevel* dram = arch::dram_of(a);
+  for (const tile::Edge& e : p.edges)
+    if (dram == nullptr || e.level != dram->name) out.erase(e.tensor);
+  return out;
+}
 
 class Texts {
  public:
@@ -38,15 +60,7 @@ class Texts {
       if (is_new) out.arrays.push_back(name);
       return "t" + std::to_string(at->second);
     });
-    std::map<std::string, double> bytes;
-    std::visit(
-        [&](const auto& stages) {
-          for (const auto& stage : stages)
-            for (const expr::Tensor& t : stage.space->expression.tensors)
-              bytes[t.name] = static_cast<double>(t.elements() * base::size_of(t.dtype).n);
-        },
-        plain.nodes);
-    for (const auto& [name, b] : bytes) out.bytes += b;
+    out.bytes = touched_bytes(p, a_);
     out.number = numbers_.try_emplace(base::to_json(tile::to_document(plain, a_)), numbers_.size()).first->second;
     return out;
   }
@@ -67,10 +81,48 @@ double kept_bytes(const arch::ArchSpec& a) {
   return out;
 }
 
+// The first program before number `last` after which the arrays of all programs up to it fill `kept` bytes.
+std::size_t begin_of_window(const std::vector<Known>& known, std::size_t last, double kept) {
+  std::set<std::string> seen;
+  double bytes = 0;
+  std::size_t first = last;
+  while (first > 0 && bytes < kept) {
+    --first;
+    for (const auto& [array, touched] : known[first].bytes)
+      if (seen.insert(array).second) bytes += touched;
+  }
+  return first;
+}
+
+// What programs `first` to `last` are, and which arrays they share.
+std::vector<std::size_t> key_of(const std::vector<Known>& known, std::size_t first, std::size_t last) {
+  std::vector<std::size_t> out;
+  std::map<std::string, std::size_t> arrays;
+  for (std::size_t p = first; p <= last; ++p) {
+    out.push_back(known[p].number);
+    for (const std::string& name : known[p].arrays)
+      out.push_back(arrays.try_emplace(name, arrays.size()).first->second);
+  }
+  return out;
+}
+
 // Programs `first` to `last`, of which those before `begin` only warm the caches.
 struct Run {
   std::size_t first = 0, begin = 0, last = 0;
 };
+
+std::vector<WorkerResult> simulate_runs(const std::vector<Run>& runs, const std::vector<tile::RProgram>& programs,
+                                        const arch::ArchSpec& a, const SimulationHow& how, int jobs,
+                                        const Progress& progress) {
+  return run_in_workers(
+      runs.size(), jobs,
+      [&](std::size_t r) {
+        if (!keeps_caches(a)) return simulate_in_worker(programs[runs[r].begin], a, how);
+        const auto at = [&](std::size_t i) { return programs.begin() + static_cast<std::ptrdiff_t>(i); };
+        return simulate_sequence_in_worker({at(runs[r].first), at(runs[r].last + 1)}, a, how);
+      },
+      progress);
+}
 
 }  // namespace
 
@@ -80,52 +132,45 @@ RepeatingSimulations::RepeatingSimulations(const std::vector<tile::RProgram>& pr
   std::vector<Known> known;
   for (const tile::RProgram& p : programs) known.push_back(texts.known(p));
   const double kept = kept_bytes(a);
-  std::map<std::vector<std::size_t>, std::size_t> met;  // by what the programs of the window are and share
+  std::map<std::vector<std::size_t>, std::size_t> met;  // by key
   std::vector<Run> runs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    std::size_t first = i;
-    for (double bytes = 0; first > 0 && bytes < kept; bytes += known[first].bytes) --first;
-    std::vector<std::size_t> key;
-    std::map<std::string, std::size_t> arrays;
-    for (std::size_t p = first; p <= i; ++p) {
-      key.push_back(known[p].number);
-      for (const std::string& name : known[p].arrays)
-        key.push_back(arrays.try_emplace(name, arrays.size()).first->second);
-    }
-    const auto [at, is_new] = met.try_emplace(std::move(key), i);
+    const std::size_t first = begin_of_window(known, i, kept);
+    const auto [at, is_new] = met.try_emplace(key_of(known, first, i), i);
     result_.push_back(at->second);
     if (!is_new) continue;
-    ++simulated_;
-    const bool follows = kept > 0 && !runs.empty() && first <= runs.back().last && i - runs.back().begin < kLongestRun;
+    const bool follows = kept > 0 && !runs.empty() && first <= runs.back().last &&
+                         i - runs.back().begin < std::max(kLongestRun, runs.back().begin - runs.back().first);
     if (follows)
       runs.back().last = i;
     else
       runs.push_back({first, i, i});
   }
-  std::vector<WorkerResult> answers = run_in_workers(
-      runs.size(), jobs,
-      [&](std::size_t r) {
-        if (!keeps_caches(a)) return simulate_in_worker(programs[runs[r].begin], a, how);
-        const auto at = [&](std::size_t i) { return programs.begin() + static_cast<std::ptrdiff_t>(i); };
-        return simulate_sequence_in_worker({at(runs[r].first), at(runs[r].last + 1)}, a, how);
-      },
-      progress);
   results_.resize(programs.size());
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    std::vector<SimulatedProgram> done;
-    if (keeps_caches(a))
-      done = simulated_sequence(std::move(answers[r]), a);
-    else
-      done.push_back(simulated_by(std::move(answers[r]), a));
-    const bool failed = !done.front().error.empty();
-    cpu_seconds_ += done.front().cpu_seconds;
-    peak_bytes_ = std::max(peak_bytes_, done.front().peak_bytes);
-    for (std::size_t i = runs[r].begin; i <= runs[r].last; ++i)
-      if (failed)
-        results_[i].error = done.front().error;
+  // A program that cannot run ends its run; the others of that run are simulated alone.
+  while (!runs.empty()) {
+    std::vector<WorkerResult> answers = simulate_runs(runs, programs, a, how, jobs, progress);
+    std::vector<Run> again;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      std::vector<SimulatedProgram> done;
+      if (keeps_caches(a))
+        done = simulated_sequence(std::move(answers[r]), a);
       else
-        results_[i].simulation = *std::move(done[i - runs[r].first].simulation);
+        done.push_back(simulated_by(std::move(answers[r]), a));
+      cpu_seconds_ += done.front().cpu_seconds;
+      peak_bytes_ = std::max(peak_bytes_, done.front().peak_bytes);
+      const bool failed = !done.front().error.empty();
+      for (std::size_t i = runs[r].begin; i <= runs[r].last; ++i)
+        if (!failed)
+          results_[i].simulation = *std::move(done[i - runs[r].first].simulation);
+        else if (runs[r].first < runs[r].last)
+          again.push_back({i, i, i});
+        else
+          results_[i].error = done.front().error;
+    }
+    runs = std::move(again);
   }
+  for (const auto& [key, i] : met) simulated_ += results_[i].error.empty() ? 1 : 0;
 }
 
 RepeatedSimulation RepeatingSimulations::of(std::size_t program) const {

@@ -24,9 +24,9 @@ class RepeatingSimulations {
  public:
   // Simulates the programs, in which tensors of one name are one array, each with what those before it leave in the
   // device's caches. A program stands for later ones that equal it and come after equal ones, as far back as the caches
-  // of the device reach: programs whose arrays exceed them evict all that is older. Chips that keep nothing from one
+  // of the device reach: what was touched before arrays of their size is evicted. Chips that keep nothing from one
   // program to the next run each different program once. Programs that follow one another are simulated in one worker
-  // process, at most kLongestRun of them beside those that warm the caches; `jobs` workers run at a time.
+  // process, `jobs` of them at a time; those of a run that failed are simulated again, alone and after empty caches.
   RepeatingSimulations(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a, const SimulationHow& how,
                        int jobs, const Progress& progress);
 

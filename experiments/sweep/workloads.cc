@@ -24,7 +24,7 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
-constexpr std::array kFuses = {base::Fuse::kNone, base::Fuse::kInline, base::Fuse::kAll};
+constexpr std::array kFuses = {base::Fuse::kNone, base::Fuse::kAll};
 constexpr double kMaxWeight = 1e12;  // totals stay far from the ends of doubles
 
 class WorkloadsReader {
@@ -105,7 +105,7 @@ class WorkloadsReader {
     const auto name = base::as_text(&network, "network", diags_);
     const auto given = base::as_text(sizes, "size", diags_);
     const auto of_all = base::as_text(dtype, "dtype", diags_);
-    const auto how = base::as_choice(fuse, "fuse", {"none", "inline", "all"}, diags_);
+    const auto how = base::as_choice(fuse, "fuse", {"none", "all"}, diags_);
     if (!name || bases_.empty() || !diags_.ok()) return;
     Diagnostics own;
     auto operators = api::operators_of_network(
@@ -119,9 +119,9 @@ class WorkloadsReader {
     for (const base::Diagnostic& n : own.notes()) diags_.note(network.at, n.text);
     for (auto& [op, arrays] : *operators) {
       const std::size_t number = tensors_.count();
-      if (sequence_) tensors_.add(op.id, op.expression, arrays);
+      if (sequence_) tensors_.add(op.expression, arrays);
       add({op.id, op.kind, weight * static_cast<double>(op.count), std::move(op.expression), {}, network.at, number},
-          network.at, Given::kBySuite, *name);
+          network.at, Given::kByNetwork, given.value_or(""), *name);
     }
   }
 
@@ -162,11 +162,13 @@ class WorkloadsReader {
     }
   }
 
-  enum class Given { kBySuite, kById, kUnnamed };
+  enum class Given { kBySuite, kByNetwork, kById, kUnnamed };
 
-  // What is there already counts more, under any name where it is given none; what only bears the name of another gets
-  // the suite's `variables` behind it, or its element type where they are none.
-  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {}) {
+  // What is there already counts more, under any name where it is given none. What only bears the name of another gets
+  // the sizes of its suite or network behind it, the network's name, or its element type; in a sequence an operator of
+  // a network gets one of these, or a number, in any case.
+  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {},
+           const std::string& network = {}) {
     w.document = document_of(w.expression);
     const auto named = [&](const std::string& name) {
       return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
@@ -177,12 +179,16 @@ class WorkloadsReader {
       w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
     }
     auto there = named(w.name);
-    for (const std::string& more : {variables, expr::dtypes_text(w.expression)}) {
-      if (there == out_.end() || is_same(*there) || given != Given::kBySuite) break;
+    const bool of_network = given == Given::kByNetwork;
+    const auto is_taken = [&] { return there != out_.end() && ((sequence_ && of_network) || !is_same(*there)); };
+    for (const std::string& more : {variables, network, expr::dtypes_text(w.expression)}) {
+      if (!is_taken() || (given != Given::kBySuite && !of_network)) break;
       if (more.empty()) continue;
       w.name += " " + more;
       there = named(w.name);
     }
+    const std::string unnumbered = w.name;
+    for (int n = 2; of_network && is_taken(); ++n) there = named(w.name = fmt::format("{} {}", unnumbered, n));
     if (there == out_.end()) {
       out_.push_back(std::move(w));
     } else if (is_same(*there) && sequence_) {

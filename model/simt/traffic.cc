@@ -235,11 +235,11 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
     if (m.dram_rows.activates_per_us) {
-      // Blocks that go through steps, or iterations that read directly, do so each at its own pace, and bring their
-      // parts of a row at different times.
+      // A block goes through its steps at its own pace. Of an input that threads read directly, it brings one
+      // iteration's part at a time.
       const bool iterates = !output && c.inputs[i].comes == InputCounts::Comes::kDirect && c.points > c.depth;
-      const bool apart = !output && (c.all_steps() > 1 || iterates);
-      const Extents together = iterates ? iteration_tile(c, block_moment) : apart ? block_moment : moment;
+      const bool steps = !output && c.all_steps() > 1;
+      const Extents together = iterates ? iteration_tile(c, block_moment) : steps ? block_moment : moment;
       add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, together, m.dram_rows));
     }
   }

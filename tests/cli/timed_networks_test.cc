@@ -56,6 +56,44 @@ TEST_F(TimedNetwork, ALargerOneThanTheChipIsRefused) {
               HasSubstr("GB, and the network needs 141"));
 }
 
+// Two equal sums of different arrays, before them the same but for one array that fills the L2 or does not.
+TEST_F(TimedNetwork, AnotherCacheIsAnotherSimulation) {
+  write("windows.yaml", R"(about: what a kernel finds
+inputs: {x: [512, 1024], w: [512, 1024], big: [4096, 2048]}
+nodes:
+  - s1[a,b] = x[a,b] * 2
+  - r1[a] +=! w[a,b]
+  - r2[a] +=! w[a,b]
+  - r3[a] +=! w[a,b]
+  - p1[a] max=! s1[a,b]
+  - s2[a,b] = x[a,b] * 2
+  - f[a] +=! big[a,b]
+  - r4[a] +=! w[a,b]
+  - r5[a] +=! w[a,b]
+  - r6[a] +=! w[a,b]
+  - p2[a] max=! s2[a,b]
+outputs: [r1, r2, r3, p1, f, r4, r5, r6, p2]
+)");
+  const Json j = json({"network", "windows.yaml", "--arch", "v100", "--fuse", "none", "--simulate"});
+  const Json &kept = j.at("groups").at(4), &evicted = j.at("groups").at(10);
+  ASSERT_EQ(kept.at("nodes").at(0), "p1");
+  ASSERT_EQ(evicted.at("nodes").at(0), "p2");
+  EXPECT_EQ(kept.at("program"), evicted.at("program"));
+  EXPECT_LT(kept.at("simulated_dram_bytes"), 1e5);
+  EXPECT_GT(evicted.at("simulated_dram_bytes"), 2e6);
+}
+
+// Where no group has a program there is a table with the reasons, and no simulated time.
+TEST_F(TimedNetwork, NothingThatRuns) {
+  write("f64.yaml", "about: f64\ninputs: {x: [64, 64]}\nnodes:\n  - y = MatMul(x, weight[64, 64])\n");
+  const CliResult r = run({"network", "f64.yaml", "--dtype", "f64", "--arch", "ipu_gc2"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.out, HasSubstr("no program: "));
+  EXPECT_THAT(r.out, HasSubstr("1 of 1 groups have no time, and are in no sum"));
+  write("view.yaml", "about: a view\ninputs: {x: [64, 64]}\nnodes:\n  - y = Reshape(x, [4096])\n");
+  EXPECT_EQ(run({"network", "view.yaml", "--arch", "a100", "--simulate"}).status, 0);
+}
+
 // A time, or a sentence: chips without a DRAM hold a network in their cores.
 TEST_F(TimedNetwork, EveryChipAnswers) {
   const Json devices = json({"arch", "list"});
@@ -131,6 +169,13 @@ TEST_F(TimedNetwork, KeptProgramsAreNotConstructedAgain) {
   std::vector<std::string> other = command;
   other.back() = "other.jsonl";
   EXPECT_THAT(run(other).err, HasSubstr("lines are of another version of Tilescope, and are not read"));
+  // A file of something else is left as it is.
+  const std::string mine = text_of_file(path("mine.yaml"));
+  other.back() = "mine.yaml";
+  const CliResult refused = run(other);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("mine.yaml: holds other things than programs"));
+  EXPECT_EQ(text_of_file(path("mine.yaml")), mine);
 }
 
 TEST_F(TimedNetwork, ProgramsInAFolder) {
@@ -144,7 +189,6 @@ TEST_F(TimedNetwork, ProgramsInAFolder) {
   EXPECT_EQ(run({"predict", "--arch", "a100", "--batch", "kernels"}).status, 0);
 }
 
-// The larger the share of the time, the more its numbers count.
 TEST_F(TimedNetwork, Explained) {
   const Json j = json({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   const Json times = json({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
@@ -162,6 +206,10 @@ workloads:
   - {network: mine.yaml, size: rows=512, weight: 2}
 )");
   const Json j = json({"sweep", "sweep.yaml", "--store", "s.db"});
+  double us = 0;  // after cold caches
+  const Json alone = json({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
+  for (const Json& op : alone.at("operators")) us += op.at("predicted_us").get<double>();
+  EXPECT_NEAR(j.at("bases").at(0).at("weighted_us").get<double>(), 2 * us, 1e-6);
   EXPECT_GT(j.at("points").at("done"), 0);
   EXPECT_EQ(j.at("rows").at("failed"), 0);
   EXPECT_EQ(json({"sweep", "sweep.yaml", "--store", "s.db"}).at("computed"), 0);
@@ -177,6 +225,19 @@ sequence: true
   const Json times = json({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   EXPECT_NEAR(stored.at("bases").at(0).at("weighted_us").get<double>(),
               times.at("total").at("predicted_us").get<double>(), 1e-6);
+  write("twice.yaml", R"(sweep: several of one network
+base: a100
+axes: {core.count: [54]}
+workloads:
+  - {network: mine.yaml, size: rows=64}
+  - {network: mine.yaml, size: rows=128}
+  - {network: mine.yaml, size: rows=256, weight: 3}
+  - {network: mine.yaml, size: rows=256}
+sequence: true
+)");
+  const Json twice = json({"sweep", "twice.yaml", "--store", "t.db"});
+  EXPECT_EQ(twice.at("rows").at("failed"), 0);
+  EXPECT_EQ(twice.at("rows").at("all").get<std::size_t>() % 4, 0U);
   write("wrong.yaml", R"(sweep: wrong
 base: a100
 axes: {core.count: [54]}

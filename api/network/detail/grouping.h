@@ -20,6 +20,9 @@
 
 namespace tilescope::api {
 
+// Which stages of a node may share kernels where nodes may as `between` says: a node alone is not taken apart.
+inline base::Fuse fuse_within(base::Fuse between) { return between == base::Fuse::kNone ? base::Fuse::kAll : between; }
+
 // The best program of every distinct expression that was asked for. Any number of threads may ask.
 class BestPrograms {
  public:
