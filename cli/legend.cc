@@ -37,6 +37,7 @@ constexpr std::array kColumns = {
     Words{"speed of light",
           "roofline of a row: its operations at the peak, or what comes from outside the network, through the DRAM"},
     Words{"DRAM MB", "megabytes that kernels read from the DRAM and write to it"},
+    Words{"simulated DRAM MB", "the same of the simulated kernels"},
     Words{"intermediate MB", "megabytes of tensors that one group writes and another reads"},
     Words{"without stages because", "why the notation expresses no node of the kind; empty where it does"},
     Words{"output", "a result of a network"},
