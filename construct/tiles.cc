@@ -7,6 +7,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "expr/work.h"
 #include "tile/align.h"
 
 namespace tilescope::construct {
@@ -222,9 +223,8 @@ TileWork work_of(const TileSpace& space, const LevelTile& registers, const Level
 
 TileRates tile_rates(const TileSpace& space, const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit) {
   TileRates r;
-  const arch::ComputeSpec* unit = matrix_unit != nullptr
-                                      ? matrix_unit
-                                      : arch::scalar_unit_of(a, space.expression.dtype, space.expression.accumulate);
+  const auto [dtype, accumulate] = expr::arithmetic_dtypes(space.expression);
+  const arch::ComputeSpec* unit = matrix_unit != nullptr ? matrix_unit : arch::scalar_unit_of(a, dtype, accumulate);
   r.reduces = space.axes.size() > space.spatial;
   r.cores = static_cast<double>(a.core.count);
   r.instructions = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);

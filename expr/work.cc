@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "expr/reference.h"
+
 namespace tilescope::expr {
 namespace {
 
@@ -53,6 +55,14 @@ double touched_elements(const Expression& e, int tensor) {
       if (r.tensor == tensor) touched += points_of(s, r);
   }
   return std::min(touched, static_cast<double>(e.tensors[static_cast<std::size_t>(tensor)].elements()));
+}
+
+ArithmeticDtypes arithmetic_dtypes(const Expression& one_stage) {
+  const Stage& stage = one_stage.stages.front();
+  const bool moves = stage.reducer == Reducer::kNone && stage.body.size() == 1;
+  if (moves || base::is_integer(one_stage.dtype) || numbers_of(one_stage, stage) == Numbers::kReal)
+    return {one_stage.dtype, one_stage.accumulate};
+  return {base::Dtype::kI32, base::Dtype::kI32};
 }
 
 }  // namespace tilescope::expr

@@ -150,19 +150,17 @@ class Schedule {
     return out;
   }
 
-  // Every different program once, with the name of the first node that it computes.
+  // Every different program once.
   std::vector<ProgramToWrite> programs() const {
     std::vector<ProgramToWrite> out;
     std::map<const Ranked*, std::size_t> known;
     for (const auto& [g, place] : place_) {
-      const NodeGroup& group = grouping_.groups[g];
-      const auto [at, is_new] = known.try_emplace(group.best, out.size());
-      if (!is_new) {
+      const Ranked* best = grouping_.groups[g].best;
+      const auto [at, is_new] = known.try_emplace(best, out.size());
+      if (is_new)
+        out.push_back({ids_.at(best), ids_.at(best), 1, tile::to_document(best->programs.front().program, chip_)});
+      else
         ++out[at->second].count;
-        continue;
-      }
-      const std::string id = program_id(g);
-      out.push_back({id, id, 1, tile::to_document(group.best->programs.front().program, chip_)});
     }
     return out;
   }
@@ -195,6 +193,7 @@ class Schedule {
         return array == names.end() ? fmt::format(" {}.{}", g, tensor) : array->second;
       }));
       place_[g] = programs_.size() - 1;
+      ids_.try_emplace(group.best, id_of(g));
     }
     if (!in_sequence_) return;
     auto found = target.estimate_sequence(programs_, chip_);
@@ -211,14 +210,12 @@ class Schedule {
     return out;
   }
 
-  // Of the first group with that program: its number, and its first node's name in letters that files may have.
-  std::string program_id(std::size_t g) const {
-    constexpr std::size_t kLongest = 40;
-    const auto first = std::find_if(grouping_.groups.begin(), grouping_.groups.end(),
-                                    [&](const NodeGroup& other) { return other.best == grouping_.groups[g].best; });
-    std::string name = network_.nodes[first->nodes.front()].name.substr(0, kLongest);
+  // The id of a program whose first group this is: the group's number and the name of its first node, as a file name.
+  std::string id_of(std::size_t g) const {
+    constexpr std::size_t kLongestName = 40;  // in lists of files
+    std::string name = network_.nodes[grouping_.groups[g].nodes.front()].name.substr(0, kLongestName);
     std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-    return fmt::format("{:03}_{}", first - grouping_.groups.begin(), name);
+    return fmt::format("{:03}_{}", g, name);
   }
 
   NetworkGroupRow row(std::size_t g) const {
@@ -243,7 +240,7 @@ class Schedule {
       return r;
     }
     const tile::RProgram& program = group.best->programs.front().program;
-    r.program = program_id(g);
+    r.program = ids_.at(group.best);
     for (const auto& [tensor, array] : group.subgraph.arrays) r.arrays.push_back({tensor, array});
     r.kernels = kernels_of(program, chip_).size();
     r.edges = edges_of(program);
@@ -307,6 +304,7 @@ class Schedule {
   std::vector<std::optional<model::Estimate>> estimates_;  // by group
   std::vector<tile::RProgram> programs_;                   // on the network's arrays
   std::map<std::size_t, std::size_t> place_;               // in programs_, by group
+  std::map<const Ranked*, std::string> ids_;               // of programs, by what was constructed
   std::optional<RepeatingSimulations> simulations_;
   std::map<std::string, std::size_t> first_;  // the first group that reads or writes the array
   bool in_sequence_ = false;

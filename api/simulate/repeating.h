@@ -22,11 +22,11 @@ struct RepeatedSimulation {
 
 class RepeatingSimulations {
  public:
-  // Simulates the programs, in which tensors of one name are one array, each with what those before it leave in the
-  // device's caches. A program stands for later ones that equal it and come after equal ones, as far back as the caches
-  // of the device reach: what was touched before arrays of their size is evicted. Chips that keep nothing from one
-  // program to the next run each different program once. Programs that follow one another are simulated in one worker
-  // process, `jobs` of them at a time; those of a run that failed are simulated again, alone and after empty caches.
+  // Simulates the programs, each with what those before it leave in the device's caches. Tensors of one name are one
+  // array. The simulation of a program is also that of later ones that equal it and come after equal ones, back to
+  // where their arrays fill the largest cache: older lines are evicted. Chips without such caches simulate each
+  // different program once. Programs that follow one another are simulated in one worker process, `jobs` of them at a
+  // time; those of a run that failed are simulated again, alone and after empty caches.
   RepeatingSimulations(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a, const SimulationHow& how,
                        int jobs, const Progress& progress);
 

@@ -82,19 +82,19 @@ void describe(V& v, VertexOverhead& s) {
   v.field(optional("column_block", "Of every n columns; none where absent."), s.column_block);
   v.field(optional("depth_block", "Of every k products; none where absent."), s.depth_block);
   v.field(optional("one_row",
-                   "Of a matrix unit: of a worker that passes one row of a block, in addition to the row; none where "
-                   "absent."),
+                   "A worker of a matrix unit waits so long for each single row of a block that it passes, beside the "
+                   "row itself; none where absent."),
           s.one_row);
   v.field(optional("two_rows",
-                   "Of a matrix unit: of a worker that passes two rows of a block, in addition to the rows; none where "
-                   "absent."),
+                   "A worker of a matrix unit waits so long for each pair of rows of a block that it passes, beside "
+                   "the rows themselves; none where absent."),
           s.two_rows);
   v.field(optional("worker",
-                   "Of an elementwise loop, or of sums side by side: of every worker that starts; none where absent."),
+                   "A worker takes so long to start an elementwise loop, or sums side by side; none where absent."),
           s.worker);
   v.field(optional("vector",
-                   "Of an elementwise loop: of a worker for every vector of per_core elements, unless the loop is one "
-                   "multiply-add; none where absent."),
+                   "A worker of an elementwise loop takes so long for every vector of per_core elements, beside its "
+                   "instructions, unless the loop is one multiply-add; none where absent."),
           s.vector);
   v.field(
       optional("sum_vector",
@@ -215,12 +215,10 @@ void describe_own(V& v, ScratchpadLevel& s) {
                    "Of a bsp chip: how much of the capacity lies in pairs of banks, from which one load takes a word "
                    "each; none where absent."),
           s.interleaved);
-  v.field(
-      optional(
-          "overlap",
-          "Of a bsp chip: whether an elementwise loop of which one load brings all operands loads, computes and stores "
-          "at the same time; in turn where absent, and where it needs a load for each operand."),
-      s.overlap);
+  v.field(optional("overlap",
+                   "Class bsp: whether a core loads, computes and stores at the same time in an elementwise loop of "
+                   "which one load brings all operands; in turn where absent, and where each operand needs a load."),
+          s.overlap);
 }
 
 template <class V>
@@ -292,8 +290,8 @@ void describe(V& v, CompilerSpec& s) {
                    "block's own where absent."),
           s.assumed_block);
   v.field(optional("bank_conflicts",
-                   "Of the waits of multiply-adds for registers of one bank (core.register_banks), if registers were "
-                   "assigned at random, the share that is left; at most 1, which it is where absent."),
+                   "Share of the waits of multiply-adds for registers of one bank (core.register_banks) that the "
+                   "compiler leaves, of those with registers assigned at random; 1 where absent."),
           s.bank_conflicts);
   v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);

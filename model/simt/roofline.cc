@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "expr/work.h"
 #include "model/simt/detail/core_time.h"
 #include "model/simt/detail/flows.h"
 #include "model/simt/detail/gathered.h"
@@ -16,7 +17,8 @@ namespace {
 std::optional<Arithmetic> arithmetic_of(const tile::TileSpace& space, const tile::MicroKernel& kernel,
                                         const Machine& m) {
   if (const tile::MatrixUnit* unit = tile::unit_of(kernel); unit != nullptr) return arithmetic_of(m, unit->instruction);
-  return arithmetic_of(m, space.expression.dtype, space.expression.accumulate);
+  const auto [dtype, accumulate] = expr::arithmetic_dtypes(space.expression);
+  return arithmetic_of(m, dtype, accumulate);
 }
 
 // Bytes of DRAM, in its granules, that a stage touches of an operand, wherever its tiles start.

@@ -138,11 +138,13 @@ Instructions of_statement(const lower::Compute& c, bool wide) {
   return all;
 }
 
-// Narrow operands are widened where no unit takes them as they are. What has an f64 in it is computed in f64 alone.
+// Narrow operands are widened where no unit takes them as they are. What has an f64 in it is computed in f64 alone; a
+// result of integers is computed as its operands are where no unit computes integers.
 const ComputeSpec& unit_for(const arch::ArchSpec& chip, Dtype operand, Dtype target) {
   if (operand == Dtype::kF64) target = operand;
-  const Dtype wide = base::default_accumulator(target);
-  for (const auto& [from, to] : {std::pair{operand, target}, std::pair{target, target}, std::pair{wide, wide}})
+  const Dtype wide = base::default_accumulator(target), real = base::default_accumulator(operand);
+  for (const auto& [from, to] :
+       {std::pair{operand, target}, std::pair{target, target}, std::pair{wide, wide}, std::pair{real, real}})
     if (const ComputeSpec* unit = arch::scalar_unit_of(chip, from, to)) return *unit;
   throw SimError(fmt::format("{}: no entry of `compute` computes in {}", chip.name, base::name_of(target)));
 }

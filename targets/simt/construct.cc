@@ -13,6 +13,7 @@
 #include "construct/roller_osdi22.h"
 #include "construct/search_space.h"
 #include "construct/welder_open.h"
+#include "expr/work.h"
 #include "lower/lower.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
@@ -148,9 +149,10 @@ construct::Trace search(const expr::Expression& stage, const arch::ArchSpec& a, 
 }
 
 std::string no_instruction(const expr::Expression& e, const model::Machine& m) {
-  if (model::arithmetic_of(m, e.dtype, e.accumulate)) return {};
+  const auto [dtype, accumulate] = expr::arithmetic_dtypes(e);
+  if (model::arithmetic_of(m, dtype, accumulate)) return {};
   return fmt::format("{} has no instruction that computes {} into {} one element at a time", m.arch->name,
-                     base::name_of(e.dtype), base::name_of(e.accumulate));
+                     base::name_of(dtype), base::name_of(accumulate));
 }
 
 construct::AlignedPrograms aligned(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most) {

@@ -301,5 +301,22 @@ TEST_F(Compile, EveryDeviceCompilesTheExamples) {
   }
 }
 
+// A stage of integers among real numbers needs an instruction for integers, whoever is asked; what is rounded to an
+// integer is computed as the real number that it was.
+TEST_F(Compile, IntegersNeedAnInstruction) {
+  const std::string chip = source_path("docs/my_chip.yaml");
+  const auto ask = [&](const char* verb, const char* op, const char* dtype, const std::string& arch) {
+    return run({verb, "--arch", arch, "--op", op, "--size", "i=64", "--dtype", dtype});
+  };
+  for (const char* verb : {"compile", "simulate", "verify"}) {
+    const CliResult refused = ask(verb, "T[i] = S[i] * 2 + 1", "f32,S=i32,T=i32", chip);
+    EXPECT_EQ(refused.status, 1) << verb;
+    EXPECT_THAT(refused.err, HasSubstr("my_chip has no instruction that computes i32 into i32 one element at a time"));
+    EXPECT_EQ(ask(verb, "T[i] = S[i] * 2 + 1", "f32,S=i32,T=i32", "a100").status, 0) << verb;
+    EXPECT_EQ(ask(verb, "T[i] = S[i]", "f32,S=i32,T=i32", chip).status, 0) << verb;
+    EXPECT_EQ(ask(verb, "T[i] = floor(X[i]) * 2", "f32,T=i32", chip).status, 0) << verb;
+  }
+}
+
 }  // namespace
 }  // namespace tilescope::tests

@@ -7,22 +7,15 @@
 
 #include <gtest/gtest.h>
 
-#include "expr/parse_args.h"
 #include "graph/description.h"
 #include "tests/support/expected.h"
+#include "tests/support/given_sizes.h"
 #include "tests/support/paths.h"
 
 namespace tilescope::tests {
 namespace {
 
 std::filesystem::path folder() { return source_path("tests/error/network"); }
-
-std::vector<expr::GivenSize> given_in(const std::string& text, base::Diagnostics& diags) {
-  constexpr std::string_view kBegin = "# --size ";
-  if (!text.starts_with(kBegin)) return {};
-  const std::string sizes = text.substr(kBegin.size(), text.find('\n') - kBegin.size());
-  return expr::parse_sizes(sizes, {diags.add_source("--size"), 1, 1}, diags).value();
-}
 
 std::string answer_to(const std::string& file) {
   std::filesystem::current_path(folder());

@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "expr/work.h"
 #include "model/simt/microkernel/detail/costs.h"
 #include "tile/transfer/results.h"
 
@@ -159,7 +160,8 @@ RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std:
 InstructionWork instruction_work(const tile::Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 
 std::optional<Arithmetic> arithmetic_of(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
-  return arithmetic_of(m, p.space->expression.dtype, p.space->expression.accumulate);
+  const auto [dtype, accumulate] = expr::arithmetic_dtypes(p.space->expression);
+  return arithmetic_of(m, dtype, accumulate);
 }
 
 OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Geometry& m) {
