@@ -130,7 +130,8 @@ UnrolledReduction unrolled_reduction(const StageProgram& p) {
     statements *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
   for (auto a = p.reduction_order.rbegin(); a != p.reduction_order.rend(); ++a) {
     const auto axis = static_cast<std::size_t>(*a);
-    const auto tiles = static_cast<double>(p.block[axis] / p.thread[axis]);
+    const std::int64_t whole = p.block[axis] / p.thread[axis];
+    const auto tiles = static_cast<double>(whole);
     if (statements * tiles > static_cast<double>(p.unroll)) break;
     statements *= tiles;
     body.iterations *= tiles;
