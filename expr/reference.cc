@@ -127,6 +127,16 @@ bool stays_integer(const Node& n) {
   }
 }
 
+// `integers`: whether all reads are of integers.
+Numbers numbers_of(const std::vector<Node>& body, bool reads_nothing, bool integers, Reducer reducer,
+                   base::Dtype target) {
+  const bool target_counts = reducer != Reducer::kNone || reads_nothing;
+  return integers && (!target_counts || base::is_integer(target)) &&
+                 std::all_of(body.begin(), body.end(), stays_integer)
+             ? Numbers::kInt32
+             : Numbers::kReal;
+}
+
 double call(Function f, double a, double b, double c) {
   switch (f) {
     case Function::kExp:
@@ -367,18 +377,15 @@ bool holds(base::Dtype dtype, base::Dtype other) {
 
 Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,
                    base::Dtype target) {
-  const bool target_counts = reducer != Reducer::kNone || reads.empty();
-  const bool integers = std::all_of(reads.begin(), reads.end(), base::is_integer) &&
-                        (!target_counts || base::is_integer(target)) &&
-                        std::all_of(body.begin(), body.end(), stays_integer);
-  return integers ? Numbers::kInt32 : Numbers::kReal;
+  return numbers_of(body, reads.empty(), std::all_of(reads.begin(), reads.end(), base::is_integer), reducer, target);
 }
 
 Numbers numbers_of(const Expression& e, const Stage& stage) {
-  std::vector<base::Dtype> reads;
-  for (const Read& r : stage.reads) reads.push_back(e.tensors[static_cast<std::size_t>(r.tensor)].dtype);
-  const base::Dtype result = e.tensors[static_cast<std::size_t>(stage.output)].dtype;
-  return numbers_of(stage.body, reads, stage.reducer, stage.reducer == Reducer::kNone ? result : e.accumulate);
+  const auto dtype_of = [&](int tensor) { return e.tensors[static_cast<std::size_t>(tensor)].dtype; };
+  const bool integers = std::all_of(stage.reads.begin(), stage.reads.end(),
+                                    [&](const Read& r) { return base::is_integer(dtype_of(r.tensor)); });
+  return numbers_of(stage.body, stage.reads.empty(), integers, stage.reducer,
+                    stage.reducer == Reducer::kNone ? dtype_of(stage.output) : e.accumulate);
 }
 
 double reduce(Reducer r, Numbers numbers, double so_far, double value) {
