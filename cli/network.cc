@@ -176,6 +176,9 @@ void add_network(CLI::App& app, int& status) {
     to.add_option(file, o->source.name, "A name (network list), a YAML file or an ONNX file")->check(some_text());
     to.add_option("--size", o->source.sizes, "Values of its variables, or of open dimensions: batch=64,seq=512")
         ->check(some_text());
+    to.add_option("--requests", o->source.requests,
+                  "Requests that a language model computes together: a CSV file with new, past and sequences")
+        ->check(some_text());
     to.add_option("--dtype", o->source.dtype, "Element type of all real numbers: f32, f16, bf16 or f64")
         ->check(some_text());
     to.add_option("--pass", o->source.passes,
@@ -190,7 +193,7 @@ void add_network(CLI::App& app, int& status) {
                    "A folder with input_0.pb, ... and output_0.pb, ...: compute by plain loops and compare")
       ->check(some_text());
   CLI::Option* arch = command->get_option("--arch");
-  for (const char* other : {"--arch", "--size", "--dtype", "--pass"})
+  for (const char* other : {"--arch", "--size", "--requests", "--dtype", "--pass"})
     command->get_option("--values")->excludes(command->get_option(other));
   command->add_flag("--nodes", o->nodes, "Every node instead of kinds of nodes")->excludes(arch);
   add_fuse(*command, o->fuse);

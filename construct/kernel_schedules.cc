@@ -55,6 +55,8 @@ class Schedules {
     return request_.carried ? request_.carried : tile::longest_reduced_axis(space_);
   }
 
+  bool is_kept(std::size_t input) const { return input < request_.kept.size() && request_.kept[input]; }
+
   bool reuses() const {
     for (const tile::Operand& o : space_.inputs)
       for (std::size_t a = 0; a < space_.spatial; ++a)
@@ -140,7 +142,7 @@ class Schedules {
     block[depth] = step;
     StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);
     p = tile::with_micro_kernel(std::move(p), kernel, limits_.max_access);
-    for (std::size_t i = 0; i < request_.kept.size(); ++i) p.operands[i].cached = !request_.kept[i];
+    for (std::size_t i = 0; i < space_.values; ++i) p.operands[i].cached = !is_kept(i);
     p.num_stages = stages;
     apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});
     out_.push_back(std::move(p));
@@ -164,7 +166,7 @@ class Schedules {
       if (sharers == 1 && p.iterations_along(*longest) % each != 0) return;
     }
     for (std::size_t i = 0; i < p.operands.size(); ++i) {
-      p.operands[i] = {.cached = step && !space_.gathers && i < request_.kept.size() && !request_.kept[i]};
+      p.operands[i] = {.cached = step && i < space_.values && !is_kept(i)};
       p.operands[i].vector = tile::default_vector(p, i, limits_.max_access);
     }
     if (step) apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});

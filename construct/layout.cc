@@ -171,7 +171,7 @@ void other_rows(const StageProgram& p, const LayoutRules& rules, std::vector<Sta
 }  // namespace
 
 void other_staging(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
-  const std::size_t inputs = p.space->inputs.size();
+  const std::size_t inputs = p.space->values;
   const auto add = [&](auto&& cached) {
     bool same = true;
     for (std::size_t i = 0; i < inputs; ++i) same = same && cached(i) == p.operands[i].cached;
@@ -181,7 +181,7 @@ void other_staging(const StageProgram& p, const LayoutRules& rules, std::vector<
     if (!stages_anything(q)) q.num_stages = 1;
     apply_layout(q, rules);
   };
-  if (p.space->axes.size() == p.space->spatial || p.space->gathers || !tile::chooses_threads(p.micro_kernel)) return;
+  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return;
   add([](std::size_t) { return true; });
   add([](std::size_t) { return false; });
   if (inputs > 1)

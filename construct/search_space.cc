@@ -204,7 +204,7 @@ class Decoder {
   // Sets how an input is handled; false where another way does the same.
   bool handle(StageProgram& p, std::size_t i) const {
     const CachePolicy policy = ways_[i];
-    if (space_->gathers && policy >= CachePolicy::kCached) return false;
+    if (i >= space_->values && policy >= CachePolicy::kCached) return false;
     tile::OperandPlan& plan = p.operands[i];
     plan = {.cached = policy >= CachePolicy::kCached, .padding = padding(p, i, policy), .rotate = rotation(policy)};
     if (policy == CachePolicy::kSingle) return true;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,7 +16,8 @@ namespace {
 
 using Kind = IndexDistribution::Kind;
 
-constexpr std::string_view kUniform = "uniform", kSorted = "sorted", kPages = "pages";
+constexpr std::string_view kUniform = "uniform", kSorted = "sorted", kDistinct = "distinct", kEven = "even",
+                           kPages = "pages";
 
 }  // namespace
 
@@ -24,6 +27,10 @@ std::string to_text(const IndexDistribution& d) {
       return std::string(kUniform);
     case Kind::kSorted:
       return std::string(kSorted);
+    case Kind::kDistinct:
+      return std::string(kDistinct);
+    case Kind::kEven:
+      return std::string(kEven);
     case Kind::kPages:
       break;
   }
@@ -33,6 +40,8 @@ std::string to_text(const IndexDistribution& d) {
 std::optional<IndexDistribution> index_distribution_of(std::string_view text) {
   if (text == kUniform) return IndexDistribution{};
   if (text == kSorted) return IndexDistribution{Kind::kSorted, 1};
+  if (text == kDistinct) return IndexDistribution{Kind::kDistinct, 1};
+  if (text == kEven) return IndexDistribution{Kind::kEven, 1};
   if (!text.starts_with(kPages)) return std::nullopt;
   text.remove_prefix(kPages.size());
   IndexDistribution out{Kind::kPages, 0};
@@ -51,6 +60,24 @@ std::vector<std::int32_t> drawn_indices(std::string_view name, std::int64_t coun
   const auto draw = [&](std::int64_t below) {  // no distribution of the library: they differ by library
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(below));
   };
+  if (d.kind == Kind::kDistinct) {  // Fisher and Yates's shuffle, anew where all were drawn
+    std::vector<std::int32_t> left;
+    for (std::int32_t& index : out) {
+      if (left.empty()) {
+        left.resize(static_cast<std::size_t>(bound));
+        std::iota(left.begin(), left.end(), 0);
+      }
+      std::swap(left[static_cast<std::size_t>(draw(std::ssize(left)))], left.back());
+      index = left.back();
+      left.pop_back();
+    }
+    return out;
+  }
+  if (d.kind == Kind::kEven) {
+    for (std::int64_t at = 0; at < count; ++at)
+      out[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(at * bound / count);
+    return out;
+  }
   const std::int64_t page = d.kind == Kind::kPages ? d.page : 1, pages = base::ceil_div(bound, page);
   for (std::int64_t at = 0; at < count; at += page) {
     const std::int64_t first = draw(pages) * page;

@@ -13,7 +13,6 @@
 #include "expr/detail/print.h"
 #include "expr/detail/ranges.h"
 #include "expr/detail/resolve.h"
-#include "expr/detail/split_gathers.h"
 #include "expr/extent.h"
 #include "expr/stages.h"
 #include "expr/tables.h"
@@ -173,19 +172,10 @@ class Shapes {
 
 std::optional<Expression> infer(const Problem& problem, const std::vector<ParsedStage>& stages,
                                 base::Diagnostics& diags) {
-  const std::size_t before = diags.count();
-  const SplitGathers split = split_gathers(stages, diags);
-  if (split.stages.size() > kMaxStages)
-    diags.error(problem.at, fmt::format("an expression has at most {} stages; with those of reads by tables it has {}",
-                                        kMaxStages, split.stages.size()));
-  if (diags.count() > before) return std::nullopt;
-  std::optional<Draft> draft = resolve(problem, split.stages, diags);
+  std::optional<Draft> draft = resolve(problem, stages, diags);
   if (!draft || !find_ranges(problem, *draft, diags) || !Shapes(problem, *draft, diags).find()) return std::nullopt;
   Expression& e = draft->e;
   for (std::size_t s = 0; s < e.stages.size(); ++s) choose_outside(e, draft->outside[s], e.stages[s]);
-  for (std::size_t s = 0; s < e.stages.size(); ++s)
-    if (split.changed[s]) e.stages[s].text = to_text(e, e.stages[s]);
-  e.notes = split.notes;
   for (const Stage& s : e.stages)
     for (std::string& note : notes_of(e, s)) e.notes.push_back(std::move(note));
   return std::move(e);

@@ -62,10 +62,9 @@ struct Problem {
 // output, the extent that later stages read. The shape of an input is the given one, else the highest coordinate read
 // plus one. An axis name has one range within its stage only: two stages may use a name with different ranges unless
 // --size gives it. The dtype of a result that is not named is that of the arithmetic; of integer arithmetic it is the
-// accumulator's where the stage sums, or reads what has that dtype; that of a table is kTableDtype. A read with a
-// coordinate from a table is a stage of its own where its stage reduces more than that read (expr/detail/
-// split_gathers.h). Every mistake (no range, ranks that differ, a size for an unknown axis, elements or operations
-// beyond 64 bits, an input shape that every read misses) goes to `diags`; then the result is nullopt.
+// accumulator's where the stage sums, or reads what has that dtype; that of a table is kTableDtype. Every
+// mistake (no range, ranks that differ, a size for an unknown axis, elements or operations beyond 64 bits, an input
+// shape that every read misses) goes to `diags`; then the result is nullopt.
 std::optional<Expression> infer(const Problem& problem, const std::vector<ParsedStage>& stages,
                                 base::Diagnostics& diags);
 

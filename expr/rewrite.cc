@@ -79,7 +79,7 @@ std::optional<Stage> with_body_inside(const Expression& e, const Stage& producer
     if (!lies_inside(r, t, reader))
       refusal = fmt::format("{} lies outside '{}' at an edge", to_text(e, reader, r), t.name);
     if (reader.is_table(i)) refusal = fmt::format("'{}' gives coordinates of another tensor", t.name);
-    if (r.gathered_dim() || (producer.gathers() && reader.reducer != Reducer::kNone))
+    if (r.gathered_dim())
       refusal = fmt::format("{} is read by a table, which is a stage of its own", to_text(e, reader, r));
     auto moved = composed_reads(producer, r, reader);
     const auto indices = composed_indices(producer, r, reader);

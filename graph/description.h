@@ -21,20 +21,28 @@ struct DescribedNetwork {
   Model model;                                 // in float32
 };
 
+// So many sequences of which each has `new_tokens` after `past` ones that are in the cache.
+struct Requests {
+  std::int64_t sequences = 1, new_tokens = 1, past = 0;
+};
+
 // Names of all networks that come with Tilescope.
 std::vector<std::string_view> network_names();
 
 // Whether it is a file of YAML: it ends in .yaml or .yml.
 bool is_description_file(std::string_view name);
 
-// The network of that name or file. `sizes` override its variables. Every mistake of the file, of what it extends and
-// of shapes that contradict each other goes to `diags`, an unknown name with a suggestion; then the result is nullopt.
+// The network of that name or file. `sizes` override its variables. `requests`, if there are any, are computed together
+// in place of the one kind that the variables batch, new and past tell; the network needs a block with `each: request`,
+// and its variable `total` is the number of all new tokens. Every mistake of the file, of what it extends and of shapes
+// that contradict each other goes to `diags`, an unknown name with a suggestion; then the result is nullopt.
 std::optional<DescribedNetwork> described_network(std::string_view name, const std::vector<expr::GivenSize>& sizes,
-                                                  base::Diagnostics& diags);
+                                                  base::Diagnostics& diags, const std::vector<Requests>& requests = {});
 // The same for a file's text; messages call the file `name`.
 std::optional<DescribedNetwork> described_network_of_text(std::string_view text, const std::string& name,
                                                           const std::vector<expr::GivenSize>& sizes,
-                                                          base::Diagnostics& diags);
+                                                          base::Diagnostics& diags,
+                                                          const std::vector<Requests>& requests = {});
 
 // All real numbers of a model as those of another type: inputs, outputs, constants, results.
 void use_floats(Model& model, Element element);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "expr/index_draw.h"
 #include "graph/tensor.h"
 
 namespace tilescope::graph {
@@ -49,7 +50,8 @@ struct ModelValue {
   std::string name;
   Element element = Element::kOther;
   Shape shape;
-  std::vector<std::string> open;  // by dimension: the name of an open one, which may be empty
+  std::vector<std::string> open;         // by dimension: the name of an open one, which may be empty
+  expr::IndexDistribution indices = {};  // of an input that gives coordinates of other tensors
 };
 
 // A tensor that the model holds, as weights are. Its values are there where the file has them.

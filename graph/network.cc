@@ -45,8 +45,8 @@ class Maker {
     if (errors_ > 0) return std::nullopt;
     out_.at = model_.at;
     for (const auto& [name, t] : model_.constants)
-      out_.tensors.insert_or_assign(name,
-                                    NetworkTensor{TensorRole::kConstant, t.element, t.shape, t.values, t.elsewhere});
+      out_.tensors.insert_or_assign(
+          name, NetworkTensor{TensorRole::kConstant, t.element, t.shape, t.values, t.elsewhere, {}});
     for (std::size_t i = 0; i < model_.inputs.size(); ++i)
       add_input(model_.inputs[i], i < inputs.size() ? &inputs[i] : nullptr);
     report_unknown_sizes();
@@ -61,7 +61,7 @@ class Maker {
   // --- inputs and outputs of the whole
 
   void add_input(const ModelValue& v, const Tensor* given) {
-    NetworkTensor t{TensorRole::kInput, v.element, {}, std::nullopt, false};
+    NetworkTensor t{TensorRole::kInput, v.element, {}, std::nullopt, false, v.indices};
     if (given != nullptr) {
       Tensor own = as_declared(*given, v.element);
       if (own.element != v.element && v.element != Element::kOther)

@@ -23,6 +23,7 @@ struct NetworkTensor {
   Shape shape;
   std::optional<std::vector<double>> values;  // where they are known before the network runs
   bool elsewhere = false;                     // a constant whose values are in a file of their own
+  expr::IndexDistribution indices = {};       // of an input that gives coordinates of other tensors
 };
 
 // All of its elements.

@@ -94,10 +94,12 @@ class Joiner {
     return name;
   }
 
-  bool given(const std::string& tensor, Element element, std::string& refusal) {
+  bool given(const std::string& tensor, Element element, std::string& refusal,
+             const expr::IndexDistribution& indices = {}) {
     const auto dtype = dtype_of(element);
     if (dtype)
-      problem_.dtypes.tensors.push_back({tensor, *dtype, {}});
+      problem_.dtypes.tensors.push_back(
+          {tensor, *dtype, {}, indices == expr::IndexDistribution{} ? std::nullopt : std::optional(indices)});
     else
       refusal = fmt::format("no chip has elements of {}", name_of(element));
     return dtype.has_value();
@@ -114,7 +116,8 @@ class Joiner {
     std::string name;
     if (const auto made = written_.find(root); made == written_.end()) {
       name = next('X', read_);
-      if (!given(name, network_.tensors.at(tensor).element, refusal)) return std::nullopt;
+      const NetworkTensor& t = network_.tensors.at(tensor);
+      if (!given(name, t.element, refusal, i.indices ? t.indices : expr::IndexDistribution{})) return std::nullopt;
       problem_.shapes.push_back({name, i.shape, {}});
       arrays_[name] = root;
     } else if (made->second.shape == i.shape) {

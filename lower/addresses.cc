@@ -118,7 +118,7 @@ Located Addresses::gathered_in_memory(const Operand& o, const expr::Read& read, 
   Located out{{}, std::move(index.inside)};
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
-    const bool of_table = dim.first_dim >= g.dim && dim.first_dim < g.dim + g.table_dims;
+    const bool of_table = g.gives(dim);
     const std::size_t own = dim.first_dim < g.dim ? dim.first_dim : dim.first_dim - g.table_dims + 1;
     if (of_table || own == read.at.size()) continue;  // or behind the tensor's last dimension
     const expr::Coordinate& c = read.at[own];
@@ -140,13 +140,35 @@ Located Addresses::tile_element(const Operand& o, const expr::Read& read, const 
     }
     return by_stage_axes(o, read, axes);
   }
-  std::vector<Affine> in_tensor;
+  return in_dims(o, in_tensor(o, at, begin));
+}
+
+std::vector<Affine> Addresses::in_tensor(const Operand& o, const std::vector<Affine>& at,
+                                         const std::vector<Affine>& begin) const {
+  std::vector<Affine> out;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
     const Affine low = sum_of_terms(dim, begin) + constant(dim.low - far_end(dim, block_));
-    in_tensor.push_back(dim.whole ? at[d] : low + at[d]);
+    out.push_back(dim.whole ? at[d] : low + at[d]);
   }
-  return in_dims(o, in_tensor);
+  return out;
+}
+
+// Along the table's dimensions an operand's strides are those of its rows, one for each element of the table.
+Located Addresses::gathered_tile_element(const Operand& o, const std::vector<Affine>& at,
+                                         const std::vector<Affine>& begin, Affine& table) {
+  const std::vector<Affine> places = in_tensor(o, at, begin);
+  Located out;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    guard(places[d], o.dims[d].extent, out.inside);
+    if (o.dims[d].extent == 1) continue;
+    const std::int64_t stride = o.steps[d].front().stride;
+    if (o.gathered->gives(o.dims[d]))
+      table = table + places[d] * (stride / o.gathered->stride);
+    else
+      out.offset = out.offset + places[d] * stride;
+  }
+  return out;
 }
 
 Located Addresses::in_kept_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes,

@@ -102,9 +102,8 @@ std::string gathering_refusal(const StageProgram& p) {
   if (!p.space->gathers) return {};
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const Operand& o = p.space->inputs[i];
-    if (p.operands[i].cached)
-      return fmt::format("the stage of {} reads coordinates from a table, and so its inputs from memory; {} is cached",
-                         p.space->output.name, o.name);
+    if (p.operands[i].cached && i >= p.space->values)
+      return fmt::format("{} gives coordinates alone, which are read from memory, and is cached", o.name);
     if (o.im2col && (o.gathered || p.space->is_table(i)))
       return fmt::format("a collapsed axis runs through the coordinates of {} that a table gives, and others", o.name);
   }

@@ -175,11 +175,10 @@ class GroupBuilder : GroupView {
         if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && stage(i).operands[o].cached)
           refuse(i, fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o),
                                 name(i)));
-        else if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && space(i).gathers)
-          refuse(i,
-                 fmt::format("{} stays in the core; the stage of {} reads coordinates from a table, and so its inputs "
-                             "from memory",
-                             tensor_of(i, o), name(i)));
+        else if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && space(i).by_table(o))
+          refuse(i, fmt::format("{} stays in the core; the stage of {} reads it from memory, for a table gives "
+                                "coordinates",
+                                tensor_of(i, o), name(i)));
   }
 
   const std::string& tensor_of(std::size_t i, std::size_t operand) const {
@@ -224,7 +223,7 @@ class GroupBuilder : GroupView {
   void check_factors(std::size_t i) {
     const StageProgram& p = stage(i);
     const MatrixUnit* unit = p.matrix();
-    for (std::size_t o = 0; unit != nullptr && o < p.space->inputs.size(); ++o) {
+    for (std::size_t o = 0; unit != nullptr && o < p.space->values; ++o) {
       if (p.operands[o].cached) continue;
       const auto cannot = [&](const std::string& why) {
         refuse(i, fmt::format("instruction {}: {}", unit->instruction, why));
@@ -396,7 +395,7 @@ std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::si
 
 StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::size_t place) {
   StageProgram out = p.simt()[group.stages[place].stage];
-  for (std::size_t i = 0; out.matrix() != nullptr && i < out.space->inputs.size(); ++i) {
+  for (std::size_t i = 0; out.matrix() != nullptr && i < out.space->values; ++i) {
     const int from = group.stages[place].kept_inputs[i];
     if (from < 0) continue;
     const StageProgram& writer = p.simt()[group.stages[static_cast<std::size_t>(from)].stage];

@@ -322,11 +322,22 @@ void add_gathering_inputs(const Expression& e, TileSpace& s) {
   const Expression apart = with_gathered_tensors(e);
   const Stage& reading = apart.stages.front();
   const OperandMaker maker(apart, s.axes);
+  std::vector<bool> in_body(stage.reads.size(), false);
+  for (const Node& n : stage.body)
+    if (n.kind == NodeKind::kRead) in_body[static_cast<std::size_t>(n.index)] = true;
+  std::vector<std::vector<int>> operands;  // the reads of each
+  for (std::size_t r = 0; r < stage.reads.size(); ++r)
+    if (std::vector<int> reads = reads_with(reading, r); reads.front() == static_cast<int>(r))
+      operands.push_back(std::move(reads));
+  const auto tables = std::stable_partition(operands.begin(), operands.end(), [&](const std::vector<int>& reads) {
+    return std::any_of(reads.begin(), reads.end(), [&](int r) { return in_body[static_cast<std::size_t>(r)]; });
+  });
+  s.values = static_cast<std::size_t>(tables - operands.begin());
   std::vector<std::size_t> operand_of(stage.reads.size(), 0);
-  for (std::size_t r = 0; r < stage.reads.size(); ++r) {
-    std::vector<int> reads = reads_with(reading, r);
-    if (reads.front() != static_cast<int>(r)) continue;
-    for (const int same : reads) operand_of[static_cast<std::size_t>(same)] = s.inputs.size();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (const int r : operands[i]) operand_of[static_cast<std::size_t>(r)] = i;
+  for (std::vector<int>& reads : operands) {
+    const auto r = static_cast<std::size_t>(reads.front());
     const Read& read = stage.reads[r];
     const auto d = read.gathered_dim();
     if (!d) {
@@ -440,6 +451,7 @@ std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const A
     name_apart(s->inputs);
   }
   base::check(s->operand_count() <= kMaxOperands, "a stage has at most kMaxOperands operands");
+  if (!s->gathers) s->values = s->inputs.size();
   s->output = maker.make(output_read(stage), {});
   count_work(stage, *s);
   return s;

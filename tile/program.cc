@@ -109,6 +109,13 @@ std::int64_t neighbours_along(const StageProgram& p, std::size_t axis) {
 
 }  // namespace
 
+bool in_registers(const StageProgram& p, std::size_t input) {
+  if (input < p.space->values) return true;
+  for (std::size_t i = 0; i < p.space->values; ++i)
+    if (const auto& g = p.space->inputs[i].gathered; g && g->table == input && !p.operands[i].cached) return true;
+  return false;
+}
+
 bool reads_reduction_tile(const StageProgram& p, const Operand& o, std::size_t dim) {
   const TileDim& d = o.dims[dim];
   if (o.im2col || d.whole || d.terms.size() < 2 || p.space->gathers) return false;
@@ -158,7 +165,8 @@ std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace
   if (instruction.dtype != e.dtype || instruction.accumulate != e.accumulate)
     return fmt::format("multiplies {} into {}, the node {} into {}", base::name_of(instruction.dtype),
                        base::name_of(instruction.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate));
-  for (const Operand& o : space.inputs) {
+  for (std::size_t i = 0; i < space.values; ++i) {
+    const Operand& o = space.inputs[i];
     const base::Dtype dtype = e.tensors[static_cast<std::size_t>(o.tensor)].dtype;
     if (dtype == e.dtype || (converts_operands(instruction) && expr::holds(e.dtype, dtype))) continue;
     return fmt::format("multiplies {}, and {} is {}", base::name_of(e.dtype), o.name, base::name_of(dtype));
@@ -175,7 +183,7 @@ bool is_converted(const StageProgram& p, std::size_t operand) {
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {
   const bool product = space.macs_per_iteration == 1 && space.other_flops_per_iteration == 0 &&
-                       space.special_per_iteration == 0 && space.inputs.size() == 2;
+                       space.special_per_iteration == 0 && space.values == 2;
   const bool kinds = rows < space.spatial && columns < space.spatial && depth >= space.spatial;
   if (!product || !kinds || depth >= space.axes.size()) return false;
   const auto uses = [&](std::size_t input, std::size_t axis) {
@@ -209,10 +217,10 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
     p.thread_order.push_back(static_cast<int>(a));
   }
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.reduction_order.push_back(static_cast<int>(a));
-  const bool caches = space->axes.size() > space->spatial && !space->gathers;
+  const bool reduces = space->axes.size() > space->spatial;
   p.space = std::move(space);
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands.push_back({.cached = caches && i < p.space->inputs.size()});
+    p.operands.push_back({.cached = reduces && i < p.space->values});
     p.operands[i].vector = default_vector(p, i, max_vector);
   }
   return p;

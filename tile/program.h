@@ -158,6 +158,10 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
                                 const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
                                 base::Bytes max_vector);
 
+// Whether threads hold the input in registers: its values, or coordinates of what they read directly. Copies to the
+// scratchpad load the coordinates that they need.
+bool in_registers(const StageProgram& p, std::size_t input);
+
 // Whether a thread reads a dimension of an operand's data tile as one run that the iterations of its register tile
 // share: filter taps one element apart (`y+r`, `x*2+s`), where the run has no more elements than separate reads of the
 // iterations.

@@ -65,6 +65,9 @@ struct GatheredDim {
   std::size_t table_dims = 0;            // number of the table's dimensions, from first_dim `dim` on
   std::int64_t entries = 1;              // elements of the table
   expr::IndexDistribution indices = {};  // of their values
+
+  // Whether a dimension of the data tile is one of the table's.
+  bool gives(const TileDim& d) const { return d.first_dim >= dim && d.first_dim < dim + table_dims; }
 };
 
 // One tensor of the stage, with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
@@ -99,14 +102,14 @@ struct TileSpace {
   expr::Expression expression;  // of one stage
   std::vector<TileAxis> axes;   // spatial first
   std::size_t spatial = 0;      // number of spatial axes
-  std::vector<Operand> inputs;
+  std::vector<Operand> inputs;  // those that the body reads, then tables that give coordinates alone
+  std::size_t values = 0;       // number of the former
   Operand output;
   std::int64_t reduced = 1;              // product of the reduced extents
   double macs_per_iteration = 0;         // multiply-accumulates per iteration: 0 or 1
   double other_flops_per_iteration = 0;  // further arithmetic of the body, per iteration
-  // Whether a coordinate is read from a table. The stage then reads its inputs from memory.
-  bool gathers = false;
-  double special_per_iteration = 0;  // divisions and calls of exp, sqrt, ... per iteration
+  bool gathers = false;                  // whether a coordinate is read from a table
+  double special_per_iteration = 0;      // divisions and calls of exp, sqrt, ... per iteration
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
@@ -115,6 +118,10 @@ struct TileSpace {
     for (const Operand& o : inputs)
       if (o.gathered && o.gathered->table == operand) return true;
     return false;
+  }
+  // Whether the operand's elements are found by a table, or give coordinates: both are read from memory.
+  bool by_table(std::size_t operand) const {
+    return operand < inputs.size() && (inputs[operand].gathered || is_table(operand));
   }
   // The name of an operand's tensor; whether the stage reads the tensor of that name.
   const std::string& tensor_name(const Operand& o) const {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/network/detail/requests.h"
 #include "base/option.h"
 #include "expr/parse_args.h"
 #include "graph/description.h"
@@ -76,20 +77,25 @@ NetworkSource to_be_timed(NetworkSource source) {
 
 std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Diagnostics& diags) {
   const std::size_t errors = diags.count();
-  const auto& [name, sizes, dtype, chosen] = source;
+  const auto& [name, sizes, dtype, chosen, requested] = source;
   const std::vector<const graph::Pass*> passes = passes_of(chosen, diags);
   std::optional<std::vector<expr::GivenSize>> given(std::in_place);
   if (!sizes.empty()) given = expr::parse_sizes(sizes, {diags.add_source(base::option("size")), 1, 1}, diags);
   const auto floats = dtype.empty() ? std::nullopt : element_of(dtype, diags);
   LoadedNetwork out;
   graph::OpenSizes open;
+  std::optional<std::vector<graph::Requests>> requests(std::in_place);
+  if (!requested.empty()) requests = read_requests(requested, diags);
+  if (!requests) return std::nullopt;
   if (is_described(name)) {
-    auto described = graph::described_network(name, given.value_or(std::vector<expr::GivenSize>{}), diags);
+    auto described = graph::described_network(name, given.value_or(std::vector<expr::GivenSize>{}), diags, *requests);
     if (!described) return std::nullopt;
     out.about = std::move(described->about);
     out.variables = std::move(described->variables);
     out.model = std::move(described->model);
   } else {
+    if (!requested.empty())
+      diags.error({diags.add_source(base::option("requests"))}, "an ONNX file is of one kind of requests");
     auto model = graph::read_onnx(name, diags, graph::kShapesKnown.elements);
     if (!model || !given) return std::nullopt;
     out.model = *std::move(model);

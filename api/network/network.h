@@ -20,6 +20,8 @@ struct NetworkSource {
   std::string sizes = {};   // values of its variables, or open dimensions by their names: batch=64,seq=512
   std::string dtype = {};   // one of f32, f16, bf16 and f64: that of all tensors of real numbers; empty leaves them
   std::string passes = {};  // simplifications (pass_names()), joined by commas; "all"; none where empty or "none"
+  // A CSV file of requests that a language model computes together, with the columns new, past and sequences.
+  std::string requests = {};
 };
 
 // One node of a network.

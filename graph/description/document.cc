@@ -135,6 +135,11 @@ class DocumentReader {
         if (!check_name(e, "with", names)) continue;
         out.sizes.emplace_back(e.key, e.value.is_null() ? std::nullopt : read_number(e.value, e.key));
       }
+    if (const base::Value* each = fields.take("each"))
+      if (const auto text = base::as_text(each, "each", diags_)) {
+        out.each_request = *text == "request";
+        if (!out.each_request) diags_.error(each->at, fmt::format("each: expected request, got '{}'", *text));
+      }
     out.nodes = read_nodes(fields.require("nodes"));
     if (const base::Value* gives = fields.take("gives")) out.gives = read_targets(gives, "gives");
     if (const base::Value* outputs = fields.take("outputs")) out.outputs = read_targets(outputs, "outputs");

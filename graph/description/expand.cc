@@ -11,39 +11,41 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "expr/parse.h"
+#include "base/option.h"
 #include "graph/description.h"
 #include "graph/detail/description.h"
 #include "graph/detail/expanded.h"
 #include "graph/detail/model_builder.h"
+#include "graph/detail/nodes.h"
 
 namespace tilescope::graph {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;  // of blocks
 
-// No further line is looked at.
-struct TooMany {};
-
 class Expander {
  public:
   Expander(const Description& description, const std::string& name, const std::vector<expr::GivenSize>& sizes,
-           base::Diagnostics& diags)
+           const std::vector<Requests>& requests, base::Diagnostics& diags)
       : description_(description),
         given_(sizes),
+        requests_(requests),
         diags_(diags),
         arithmetic_(description.variables, diags),
-        model_(name, {description.whole.at.source}, kNewestOpset) {
+        model_(name, {description.whole.at.source}, kNewestOpset),
+        nodes_(arithmetic_, model_, names_of(description.blocks), diags) {
     for (const Block& b : description.blocks) blocks_.emplace(b.name, &b);
   }
 
   std::optional<DescribedNetwork> run() {
     const std::size_t errors = diags_.count();
+    if (!requests_.empty()) count_tokens();
     expr::SuiteVariables variables(given_, {}, diags_, "network");
     variables.define(description_.variables);
     DescribedNetwork out{description_.about, variables.finish(), {}};
     if (diags_.count() > errors) return std::nullopt;
     for (const expr::SuiteVariable& v : out.variables) arithmetic_.set(v.name, v.value);
+    if (requests_.empty()) add_own_request();
     try {
       Scope scope{&description_.whole, {}, {}, {}};
       for (const DescribedInput& i : description_.inputs) add_input(i, scope);
@@ -60,7 +62,13 @@ class Expander {
   }
 
  private:
-  using Results = std::vector<KnownTensor>;
+  using Results = KnownTensors;
+
+  static std::vector<std::string_view> names_of(const std::vector<Block>& blocks) {
+    std::vector<std::string_view> out;
+    for (const Block& b : blocks) out.push_back(b.name);
+    return out;
+  }
 
   [[noreturn]] void fail(base::Position at, std::string text) {
     diags_.error(at, std::move(text));
@@ -69,27 +77,16 @@ class Expander {
 
   // --- tensors
 
-  KnownTensor new_tensor(const NewTensor& t, const Scope& scope, const std::string& hint) {
-    Shape shape = arithmetic_.shape(t.shape, scope);
-    if (t.label == "input") return model_.input(scope.prefix + hint, Element::kF32, std::move(shape));
-    return model_.constant(fmt::format("{}{}.{}", scope.prefix, hint, t.label), Element::kF32, std::move(shape),
-                           std::nullopt);
-  }
-
-  KnownTensor literal(Element element, std::vector<double> values, bool scalar, const Scope& scope,
-                      const std::string& hint) {
-    Shape shape;
-    if (!scalar) shape = {std::ssize(values)};
-    return model_.constant(scope.prefix + hint + ".constant", element, std::move(shape), std::move(values));
-  }
-
   void add_input(const DescribedInput& i, Scope& scope) {
     KnownTensor t = broken();
     try {
-      const auto element = element_named(i.element);
+      const auto indices = expr::index_distribution_of(i.element);
+      const auto element = indices ? Element::kI64 : element_named(i.element);
       if (!element)
-        fail(i.at, fmt::format("{}: expected elements of float, {}, got '{}'", i.name, element_names(), i.element));
-      t = model_.input(i.name, *element, arithmetic_.shape(i.shape, scope));
+        fail(i.at, fmt::format("{}: expected elements of float, {}, or indices that are {}, got '{}'", i.name,
+                               element_names(), expr::kIndexDistributions, i.element));
+      t = model_.input(i.name, *element, arithmetic_.shape(i.shape, scope),
+                       indices.value_or(expr::IndexDistribution{}));
     } catch (const Broken&) {  // reported
     }
     scope.tensors.insert_or_assign(i.name, std::move(t));
@@ -100,16 +97,102 @@ class Expander {
       diags_.error(as.at, fmt::format("outputs: '{}' stands here a second time", as.name));
   }
 
-  const KnownTensor& tensor(const std::string& name, base::Position at, const Scope& scope) {
-    const auto found = scope.tensors.find(name);
-    if (found == scope.tensors.end()) {
-      std::vector<std::string_view> names;
-      for (const auto& [known, t] : scope.tensors) names.push_back(known);
-      fail(at, fmt::format("no tensor is called '{}' here{}", name, base::did_you_mean(name, names)));
-    }
-    if (found->second.broken) throw Broken{};
-    return found->second;
+  // --- requests
+
+  // Variables that differ from request to request.
+  static constexpr std::string_view kSequences = "batch", kNew = "new", kPast = "past", kTotal = "total";
+
+  bool has_each_request() const {
+    return std::any_of(description_.blocks.begin(), description_.blocks.end(),
+                       [](const Block& b) { return b.each_request; });
   }
+
+  void count_tokens() {
+    const base::Position at{diags_.add_source(base::option("requests"))};
+    if (!has_each_request()) return diags_.error(at, "the network has no block with `each: request`");
+    expr::GivenSize total{std::string(kTotal), 0, at};
+    for (const Requests& r : requests_) total.size += r.sequences * r.new_tokens;
+    for (const expr::GivenSize& g : given_)
+      if (g.axis == kSequences || g.axis == kNew || g.axis == kPast || g.axis == kTotal)
+        diags_.error(g.at, fmt::format("{} is that of each request here", g.axis));
+    given_.push_back(std::move(total));
+  }
+
+  // That of the variables.
+  void add_own_request() {
+    if (!has_each_request()) return;
+    const auto of = [&](std::string_view name) {
+      if (const auto n = arithmetic_.find(name, {})) return *n;
+      diags_.error(description_.whole.at, fmt::format("a block with `each: request` needs the variable '{}'", name));
+      return std::int64_t{1};
+    };
+    requests_ = {{of(kSequences), of(kNew), of(kPast)}};
+  }
+
+  void set(const Requests& r) {
+    arithmetic_.set(std::string(kSequences), r.sequences);
+    arithmetic_.set(std::string(kNew), r.new_tokens);
+    arithmetic_.set(std::string(kPast), r.past);
+  }
+
+  static bool is_of_request(const Taken& t) {
+    return t.shape && t.shape->size() >= 2 && (*t.shape)[0].text == kSequences && (*t.shape)[1].text == kNew;
+  }
+
+  KnownTensor reshaped(const KnownTensor& t, const Shape& shape, const Call& c, const Scope& scope) {
+    const KnownTensor to = nodes_.literal(Element::kI64, {shape.begin(), shape.end()}, false, scope, c.name + ".shape");
+    return nodes_.node(call_of("Reshape", c), scope, {t, to}, {c.name}).front();
+  }
+
+  // Rows from `first` on of what the block takes, as those of the request.
+  KnownTensor rows_of(const KnownTensor& t, std::int64_t first, const Requests& r, const Call& c, const Scope& scope) {
+    const std::int64_t rows = r.sequences * r.new_tokens;
+    KnownTensor own = t;
+    if (requests_.size() > 1) {
+      const auto whole = [&](std::int64_t n) {
+        return nodes_.literal(Element::kI64, {static_cast<double>(n)}, false, scope, c.name + ".rows");
+      };
+      if (t.shape.empty() || t.shape.front() < first + rows)
+        fail(c.at,
+             fmt::format("'{}' takes the rows of all tokens, got a tensor of [{}]", c.name, fmt::join(t.shape, ", ")));
+      own = nodes_.node(call_of("Slice", c), scope, {t, whole(first), whole(first + rows), whole(0)}, {c.name}).front();
+    }
+    Shape shape = {r.sequences, r.new_tokens};
+    shape.insert(shape.end(), t.shape.begin() + (t.shape.empty() ? 0 : 1), t.shape.end());
+    return reshaped(own, shape, c, scope);
+  }
+
+  Results use_for_each_request(const Block& block, const Call& c, const Scope& caller, const Results& arguments) {
+    std::vector<Results> parts;  // by result
+    std::int64_t first = 0;
+    for (const Requests& r : requests_) {
+      set(r);
+      Results own = arguments;
+      for (std::size_t i = 0; i < std::min(own.size(), block.takes.size()); ++i)
+        if (is_of_request(block.takes[i])) own[i] = rows_of(own[i], first, r, c, caller);
+      const Results results = use_once(block, c, caller, own);
+      parts.resize(results.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const Shape& shape = results[i].shape;
+        if (results[i].broken) throw Broken{};
+        if (shape.size() < 2 || shape[0] != r.sequences || shape[1] != r.new_tokens)
+          fail(block.at, fmt::format("'{}' gives a tensor of [{}]: expected [batch, new, ...], for each request",
+                                     block.name, fmt::join(shape, ", ")));
+        Shape rows = {shape[0] * shape[1]};
+        rows.insert(rows.end(), shape.begin() + 2, shape.end());
+        parts[i].push_back(reshaped(results[i], rows, c, caller));
+      }
+      first += r.sequences * r.new_tokens;
+    }
+    Results out;
+    Call join = call_of("Concat", c);
+    join.settings.push_back({"axis", Number{"0", c.at}, c.at});
+    for (const Results& of : parts)
+      out.push_back(of.size() == 1 ? of.front() : nodes_.node(join, caller, of, {c.name}).front());
+    return out;
+  }
+
+  static Call call_of(std::string kind, const Call& at) { return {std::move(kind), at.at, {}, {}, {}}; }
 
   // --- blocks and lines
 
@@ -131,7 +214,7 @@ class Expander {
 
   KnownTensor result(const Target& t, const Scope& scope) {
     try {
-      return tensor(t.name, t.at, scope);
+      return nodes_.tensor(t.name, t.at, scope);
     } catch (const Broken&) {
       return broken();
     }
@@ -149,7 +232,7 @@ class Expander {
     Results out;
     try {
       if (const auto* s = std::get_if<Stages>(&line.what)) {
-        out = {stages(*s, scope, names)};
+        out = {nodes_.stages(*s, scope, names)};
       } else {
         out = value(std::get<Argument>(line.what), scope, names);
         if (out.size() < names.size())
@@ -168,27 +251,21 @@ class Expander {
     if (const auto* named = std::get_if<Named>(&a.is)) {
       if (!scope.tensors.contains(named->name))
         if (const auto n = arithmetic_.find(named->name, scope))
-          return {literal(Element::kI64, {static_cast<double>(*n)}, true, scope, hint)};
-      return {tensor(named->name, a.at, scope)};
+          return {nodes_.literal(Element::kI64, {static_cast<double>(*n)}, true, scope, hint)};
+      return {nodes_.tensor(named->name, a.at, scope)};
     }
     if (const auto* t = std::get_if<NewTensor>(&a.is)) {
       if (scope.tensors.contains(t->label))
         fail(a.at, fmt::format("'{0}' is a tensor already; '{0}[...]' would be a new constant", t->label));
-      return {new_tensor(*t, scope, hint)};
+      return {nodes_.new_tensor(*t, scope, hint)};
     }
     if (const auto* reals = std::get_if<Reals>(&a.is))
-      return {literal(Element::kF32, reals->numbers, reals->scalar, scope, hint)};
+      return {nodes_.literal(Element::kF32, reals->numbers, reals->scalar, scope, hint)};
     if (const auto* wholes = std::get_if<Wholes>(&a.is)) {
       const std::vector<std::int64_t> n = arithmetic_.numbers(wholes->numbers, scope);
-      return {literal(Element::kI64, {n.begin(), n.end()}, wholes->scalar, scope, hint)};
+      return {nodes_.literal(Element::kI64, {n.begin(), n.end()}, wholes->scalar, scope, hint)};
     }
     return call(std::get<std::vector<Call>>(a.is).front(), scope, names);
-  }
-
-  void count(base::Position at) {
-    if (++used_ <= kMaxNodes) return;
-    diags_.error(at, fmt::format("the network has more than {} nodes", kMaxNodes));
-    throw TooMany{};
   }
 
   Results call(const Call& c, const Scope& scope, const std::vector<std::string>& names) {
@@ -211,8 +288,9 @@ class Expander {
       return {arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(results)};
     }
     for (std::int64_t n = 0; n < times; ++n) {
-      count(c.at);
-      out = block == blocks_.end() ? node(c, scope, arguments, nested) : use(*block->second, c, scope, arguments);
+      nodes_.count(c.at);
+      out =
+          block == blocks_.end() ? nodes_.node(c, scope, arguments, nested) : use(*block->second, c, scope, arguments);
       for (const KnownTensor& t : out)
         if (t.broken) throw Broken{};
       if (n + 1 < times && out.size() > arguments.size())
@@ -224,6 +302,11 @@ class Expander {
   }
 
   Results use(const Block& block, const Call& c, const Scope& caller, const Results& arguments) {
+    return block.each_request ? use_for_each_request(block, c, caller, arguments)
+                              : use_once(block, c, caller, arguments);
+  }
+
+  Results use_once(const Block& block, const Call& c, const Scope& caller, const Results& arguments) {
     if (std::find(active_.begin(), active_.end(), &block) != active_.end())
       fail(c.at, fmt::format("the block '{}' uses itself", block.name));
     if (active_.size() == kMaxDepth) fail(c.at, fmt::format("blocks inside more than {} others", kMaxDepth));
@@ -282,132 +365,41 @@ class Expander {
     }
   }
 
-  // --- nodes
-
-  Results node(const Call& c, const Scope& scope, const Results& arguments, const std::vector<std::string>& names) {
-    ModelNode n;
-    n.kind = c.name;
-    n.at = c.at;
-    for (const Setting& s : c.settings)
-      if (!n.attributes.emplace(s.name, attribute(s, scope)).second)
-        fail(s.at, fmt::format("'{}' is given twice", s.name));
-    NoStages why;
-    std::vector<std::string> unread;
-    std::vector<std::optional<Operand>> operands;
-    for (const KnownTensor& a : arguments) {
-      n.inputs.push_back(a.name);
-      operands.emplace_back(Operand{a.element, a.shape, a.values.get()});
-    }
-    n.outputs.resize(names.size(), "y");  // as many as are named
-    auto stages = stages_of(n, operands, kNewestOpset, why, &unread);
-    if (!stages) {
-      if (why.why == kNoSuchKind) {
-        std::vector<std::string_view> known = kinds_to_suggest();
-        for (const auto& [name, block] : blocks_) known.push_back(name);
-        fail(c.at,
-             fmt::format("'{}' is neither a block nor a kind of node{}", c.name, base::did_you_mean(c.name, known)));
-      }
-      fail(c.at, fmt::format("{}: {}", c.name, why.why));
-    }
-    for (const std::string& name : unread)
-      for (const Setting& s : c.settings)
-        if (s.name == name) diags_.error(s.at, fmt::format("{} has no use for '{}'", c.name, name));
-    if (!unread.empty()) throw Broken{};
-    return add(std::move(n), *stages, scope, names, c.at);
-  }
-
-  Results add(ModelNode n, const OperatorStages& stages, const Scope& scope, const std::vector<std::string>& names,
-              base::Position at) {
-    if (stages.outputs.size() < names.size())
-      fail(at, fmt::format("{} names for {} results", names.size(), stages.outputs.size()));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (const auto why = mistake_in(stages.outputs[i].shape)) fail(at, "its result has " + *why);
-    std::vector<std::string> prefixed;
-    for (const std::string& name : names) prefixed.push_back(scope.prefix + name);
-    return model_.node(std::move(n), stages, prefixed);
-  }
-
-  Attribute attribute(const Setting& s, const Scope& scope) {
-    if (const auto* n = std::get_if<Number>(&s.value)) return arithmetic_.number(*n, scope);
-    if (const auto* list = std::get_if<std::vector<Number>>(&s.value)) return arithmetic_.numbers(*list, scope);
-    if (const auto* real = std::get_if<double>(&s.value)) return *real;
-    if (const auto* reals = std::get_if<std::vector<double>>(&s.value)) return *reals;
-    return std::get<std::string>(s.value);
-  }
-
-  // Stages that the line itself writes. Its name becomes that of what its last stage writes.
-  KnownTensor stages(const Stages& s, const Scope& scope, std::vector<std::string>& names) {
-    count(s.at);
-    WrittenStages written;
-    for (const auto& [axis, size] : s.sizes) written.sizes.emplace_back(axis, arithmetic_.number(size, scope));
-    written.text = arithmetic_.filled(s, scope);
-    const auto parsed = expr::parse(written.text, s.at, diags_);
-    if (!parsed) throw Broken{};
-    names = {parsed->back().output};
-    ModelNode n;
-    n.kind = kWrittenKind;
-    n.at = s.at;
-    std::vector<std::optional<Operand>> operands;
-    std::set<std::string> known;
-    for (const expr::ParsedStage& stage : *parsed) {
-      for (const expr::NamedRead& r : stage.reads) {
-        if (!known.insert(r.tensor).second) continue;
-        const KnownTensor& t = tensor(r.tensor, r.at, scope);
-        written.reads.push_back(r.tensor);
-        n.inputs.push_back(t.name);
-        operands.emplace_back(Operand{t.element, t.shape, t.values.get()});
-      }
-      known.insert(stage.output);
-    }
-    if (!build_written(written, operands, s.at, diags_)) throw Broken{};
-    written.text = squeezed(written.text);
-    n.written = std::move(written);
-    n.outputs = {"y"};
-    NoStages why;
-    const auto stages = stages_of(n, operands, kNewestOpset, why);
-    if (!stages) fail(s.at, why.why);
-    return add(std::move(n), *stages, scope, names, s.at).front();
-  }
-
-  static std::string squeezed(const std::string& text) {
-    std::string out;
-    for (const char c : text)
-      if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
-    return out;
-  }
-
   static std::string lower_case(std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text;
   }
 
   const Description& description_;
-  const std::vector<expr::GivenSize>& given_;
+  std::vector<expr::GivenSize> given_;
+  std::vector<Requests> requests_;
   base::Diagnostics& diags_;
   Arithmetic arithmetic_;
   std::map<std::string, const Block*, std::less<>> blocks_;
   std::map<std::string, int> uses_;  // of blocks, by prefix and name
   std::vector<const Block*> active_;
-  std::int64_t used_ = 0;
   ModelBuilder model_;
+  NodeMaker nodes_;
 };
 
 std::optional<DescribedNetwork> expanded(const std::optional<Description>& d, const std::string& name,
-                                         const std::vector<expr::GivenSize>& sizes, base::Diagnostics& diags) {
-  return d ? Expander(*d, name, sizes, diags).run() : std::nullopt;
+                                         const std::vector<expr::GivenSize>& sizes,
+                                         const std::vector<Requests>& requests, base::Diagnostics& diags) {
+  return d ? Expander(*d, name, sizes, requests, diags).run() : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<DescribedNetwork> described_network(std::string_view name, const std::vector<expr::GivenSize>& sizes,
-                                                  base::Diagnostics& diags) {
-  return expanded(read_description(name, diags), std::string(name), sizes, diags);
+                                                  base::Diagnostics& diags, const std::vector<Requests>& requests) {
+  return expanded(read_description(name, diags), std::string(name), sizes, requests, diags);
 }
 
 std::optional<DescribedNetwork> described_network_of_text(std::string_view text, const std::string& name,
                                                           const std::vector<expr::GivenSize>& sizes,
-                                                          base::Diagnostics& diags) {
-  return expanded(parse_description(text, name, diags), name, sizes, diags);
+                                                          base::Diagnostics& diags,
+                                                          const std::vector<Requests>& requests) {
+  return expanded(parse_description(text, name, diags), name, sizes, requests, diags);
 }
 
 }  // namespace tilescope::graph

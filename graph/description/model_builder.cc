@@ -10,8 +10,9 @@
 namespace tilescope::graph {
 namespace {
 
-ModelValue value_of(const std::string& name, Element element, const Shape& shape) {
-  return {name, element, shape, std::vector<std::string>(shape.size())};
+ModelValue value_of(const std::string& name, Element element, const Shape& shape,
+                    const expr::IndexDistribution& indices = {}) {
+  return {name, element, shape, std::vector<std::string>(shape.size()), indices};
 }
 
 bool has(const std::vector<ModelValue>& values, const std::string& name) {
@@ -31,9 +32,10 @@ std::string ModelBuilder::unique(const std::string& name) {
   return used == 1 ? name : unique(fmt::format("{}_{}", name, used));
 }
 
-KnownTensor ModelBuilder::input(const std::string& name, Element element, Shape shape) {
+KnownTensor ModelBuilder::input(const std::string& name, Element element, Shape shape,
+                                const expr::IndexDistribution& indices) {
   KnownTensor out{unique(name), element, std::move(shape), nullptr};
-  model_.inputs.push_back(value_of(out.name, element, out.shape));
+  model_.inputs.push_back(value_of(out.name, element, out.shape, indices));
   return out;
 }
 

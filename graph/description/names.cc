@@ -6,12 +6,12 @@
 namespace tilescope::graph {
 namespace {
 
-constexpr std::array<std::string_view, 25> kNetworks = {
+constexpr std::array<std::string_view, 26> kNetworks = {
     "resnet18",        "resnet50",      "resnet101",   "vgg16",     "mobilenetv2", "mobilenetv3-large",
     "efficientnet-b0", "densenet121",   "unet",        "nafnet",    "vit-s32",     "vit-b16",
     "swin-t",          "convnext-tiny", "mobilevit-s", "conformer", "nerf",        "bert-base",
     "bert-large",      "gpt2-large",    "opt-1.3b",    "llama2-7b", "llama3-8b",   "llama3-70b",
-    "qwen3-30b-a3b"};
+    "qwen3-30b-a3b",   "deepseek-v3"};
 
 void use(Element& e, Element floats) {
   if (is_float(e)) e = floats;

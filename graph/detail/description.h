@@ -28,7 +28,8 @@ struct Call;
 struct Named {
   std::string name;
 };
-// `weight[out, in]`: a constant without values, or with the label `input` an input of the network.
+// `weight[out, in]`: a constant without values; with the label `input` an input of the network, with that of a
+// distribution (expr/index_draw.h) an input of indices.
 struct NewTensor {
   std::string label;
   std::vector<Number> shape;
@@ -97,9 +98,13 @@ struct Block {
   std::vector<Line> nodes;
   std::vector<Target> gives;    // the results of the last line where there are none
   std::vector<Target> outputs;  // of the network
+  // Whether it is used once for each of the requests: what it takes as [batch, new, ...] has their tokens as its rows,
+  // and so has what it gives.
+  bool each_request = false;
 };
 
-// An input of the network: `[batch, 3, image, image]` of real numbers, `int64[batch, seq]`.
+// An input of the network: `[batch, 3, image, image]` of real numbers, `int64[batch, seq]`, `sorted[blocks]` of indices
+// that are distributed so.
 struct DescribedInput {
   std::string name, element;
   std::vector<Number> shape;

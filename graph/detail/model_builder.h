@@ -17,7 +17,7 @@ class ModelBuilder {
  public:
   ModelBuilder(std::string name, base::Position at, std::int64_t opset);
 
-  KnownTensor input(const std::string& name, Element element, Shape shape);
+  KnownTensor input(const std::string& name, Element element, Shape shape, const expr::IndexDistribution& indices = {});
   KnownTensor constant(const std::string& name, Element element, Shape shape,
                        std::optional<std::vector<double>> values);
   // Adds a node that writes the first results of its stages, each under a name.

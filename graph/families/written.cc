@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes whose stages the description of a network writes itself.
 
+#include <algorithm>
+
 #include "base/dtype.h"
 #include "expr/infer.h"
+#include "expr/tables.h"
 #include "graph/detail/writer.h"
 
 namespace tilescope::graph {
@@ -42,8 +45,12 @@ OperatorStages written_stages(const WrittenStages& written, const std::vector<st
   OperatorStages out;
   out.text = written.text;
   out.sizes = written.sizes;
+  const std::vector<int> tables = expr::tables_of(*e);
   for (std::size_t i = 0; i < written.reads.size(); ++i)
-    out.inputs.push_back({written.reads[i], static_cast<int>(i), of_one_at_least(inputs.at(i).value().shape)});
+    out.inputs.push_back({written.reads[i], static_cast<int>(i), of_one_at_least(inputs.at(i).value().shape),
+                          std::any_of(tables.begin(), tables.end(), [&](int t) {
+                            return e->tensors[static_cast<std::size_t>(t)].name == written.reads[i];
+                          })});
   const expr::Tensor& result = e->tensors.at(static_cast<std::size_t>(e->stages.back().output));
   Output o;
   o.tensor = result.name;

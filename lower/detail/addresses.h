@@ -34,6 +34,9 @@ class Addresses {
   // access) has, of the block's tile that begins at `begin` along the tile axes.
   Located tile_element(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& at,
                        const std::vector<Affine>& begin);
+  // The same of an operand that is gathered, as gathered_in_memory.
+  Located gathered_tile_element(const tile::Operand& o, const std::vector<Affine>& at, const std::vector<Affine>& begin,
+                                Affine& table);
   // In a tile of the tensor's elements that the block keeps: what a read touches where the tile axes have these values.
   // The tile's dimensions are the tensor's; it begins at `begin` and has rows `pitch` apart.
   Located in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
@@ -61,6 +64,9 @@ class Addresses {
   // The value of one of the stage's own axes.
   Affine stage_axis(int axis, const std::vector<Affine>& axes);
   Located in_dims(const tile::Operand& o, const std::vector<Affine>& at) const;
+  // The tensor's coordinates of an element of a data tile.
+  std::vector<Affine> in_tensor(const tile::Operand& o, const std::vector<Affine>& at,
+                                const std::vector<Affine>& begin) const;
   Affine by_runs(const tile::Operand& o, const std::vector<Affine>& axes);
   Located by_stage_axes(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
 

@@ -56,26 +56,30 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
   Waits waits;
   double rounds = 0;     // of copies
   double at_a_time = 0;  // for register tiles whose loads are under way together
+  double indices = 0;    // of copies
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const InputCounts& input = c.inputs[i];
     rounds += input.rounds;
-    if (input.comes != InputCounts::Comes::kDirect) continue;
     // They are there when the last one is, for all warps that asked for it.
     const auto wait = [&](std::size_t operand) {
       const double missed = t.operand[operand].missed_ratio * c.tiles_ahead * c.inputs[operand].warps_that_share;
       return hit + std::min(1.0, missed) * (memory - hit);
     };
-    // What is gathered is asked for when its index is there.
+    // What is gathered is asked for when its index is there, which nothing hides.
     const auto& gathered = c.program->space->inputs[i].gathered;
-    at_a_time = std::max(at_a_time, wait(i) + (gathered ? wait(gathered->table) : 0));
+    const double index = gathered ? wait(gathered->table) : 0;
+    if (input.comes == InputCounts::Comes::kCopied) indices = std::max(indices, index);
+    if (input.comes != InputCounts::Comes::kDirect || i >= c.program->space->values) continue;
+    at_a_time = std::max(at_a_time, wait(i) + index);
   }
   if (c.copies) {
     rounds = std::max(1.0, std::ceil(rounds - 1e-9));
     waits.staged = memory * rounds + m.scratchpad_latency_cycles;
     waits.first += std::max(0.0, cold - memory) * rounds;
   }
+  waits.direct = indices;
   if (at_a_time > 0) {
-    waits.direct = at_a_time * c.register_tiles / c.tiles_ahead;
+    waits.direct += at_a_time * c.register_tiles / c.tiles_ahead;
     waits.first += std::max(0.0, cold - at_a_time);
   }
   return waits;

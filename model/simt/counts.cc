@@ -116,6 +116,7 @@ class BlockCounter {
   InputCounts count_input(std::size_t i) {
     if (kernel_.kept(i)) return count_kept(i);
     if (kernel_.inside(i)) return {};
+    if (i >= space_.values) return count_table(i);
     return p_.operands[i].cached ? count_copied(i) : count_direct(i);
   }
 
@@ -134,6 +135,11 @@ class BlockCounter {
     // Asynchronous copies write their data where they belong, and pass the port once (NVIDIA, tuning guide for Ampere:
     // such copies need not go through L1 either).
     if (!copy.asynchronous) c.access = memory_access_of(copied_access(p_, i, g_.warp));
+    if (space_.inputs[i].gathered) {
+      c.beside += copy.requests * g_.address_instructions;  // of the index, added to the pointer
+      if (!copy.asynchronous)
+        take_gathered(c.access, [&](std::int64_t of) { return gathered_granules_of_copy(p_, i, g_.warp, of); });
+    }
     // Kernels of others issue as many loads as go together. Ignores: in kernels of lower/, copies of more than
     // `compiler.copy_registers`.
     if (p_.registers == 0)
@@ -149,14 +155,34 @@ class BlockCounter {
     c.beside = instructions_beside_reads(p_, i, g_);
     asked_[i] = {memory_access(p_, i, g_.warp), c.reads};
     c.access = memory_access_of(asked_[i].access);
-    if (space_.inputs[i].gathered && g_.has_core_cache) {
-      const auto granules = [&](std::int64_t of) {
-        return static_cast<std::int64_t>(std::lround(gathered_granules_of_access(p_, i, g_.warp, of)));
-      };
-      c.access.lines = granules(g_.line_bytes);
-      if (!g_.core_cache_shared) c.access.sectors = granules(g_.sector_bytes);
-    }
+    if (space_.inputs[i].gathered)
+      take_gathered(c.access, [&](std::int64_t of) { return gathered_granules_of_access(p_, i, g_.warp, of); });
     c.warps_that_share = warps_that_share(p_, i, g_);
+    return c;
+  }
+
+  template <class Granules>
+  void take_gathered(MemoryAccess& access, const Granules& granules) const {
+    if (!g_.has_core_cache) return;
+    access.lines = std::lround(granules(g_.line_bytes));
+    if (!g_.core_cache_shared) access.sectors = std::lround(granules(g_.sector_bytes));
+  }
+
+  // A table that gives coordinates alone. Each copy loads its own index. Ignores: those, where the same table serves
+  // direct reads too.
+  InputCounts count_table(std::size_t i) {
+    InputCounts c;
+    c.comes = InputCounts::Comes::kDirect;
+    if (tile::in_registers(p_, i)) return count_direct(i);
+    for (std::size_t of = 0; of < space_.values; ++of) {
+      if (!space_.inputs[of].gathered || space_.inputs[of].gathered->table != i) continue;
+      const CopyWork copy =
+          std::visit([&](const auto& entry) { return copy_work(entry, p_, of, g_.warp); }, transfer_of(p_, of, g_));
+      c.reads += copy.requests;
+      asked_[i] = {index_access_of_copy(p_, of, g_.warp), c.reads};
+    }
+    c.beside = c.reads * g_.address_instructions;
+    c.access = memory_access_of(asked_[i].access);
     return c;
   }
 

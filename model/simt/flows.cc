@@ -134,9 +134,13 @@ double requested_bytes(const StageProgram& p, const Geometry& g, std::size_t i, 
 double request_bytes_of(const StageProgram& p, const Geometry& g, std::size_t i, const ResultAccess* asked,
                         AccessTable* known) {
   const std::int64_t line = g.device_line_bytes, sector = sector_of(p, g, i);
-  if (p.space->operand(i).gathered)
-    return gathered_granules_of_access(p, i, g.warp, sector) * static_cast<double>(sector) /
-           gathered_granules_of_access(p, i, g.warp, line);
+  if (p.space->operand(i).gathered) {
+    const auto granules = [&](std::int64_t of) {
+      return p.operands[i].cached ? gathered_granules_of_copy(p, i, g.warp, of)
+                                  : gathered_granules_of_access(p, i, g.warp, of);
+    };
+    return granules(sector) * static_cast<double>(sector) / granules(line);
+  }
   const auto of_access = [&](const AccessPattern& access) {
     return static_cast<double>(granules_of(access, sector, known) * sector) /
            static_cast<double>(granules_of(access, line, known));
@@ -246,16 +250,16 @@ Flow flow_of(const Counts& c, const Geometry& g, std::size_t i, const Shares& sh
   f.whole_bytes = static_cast<double>(o.elements) * element;
   f.all_touched_bytes = tile::touched_elements(o, c.all) * element;
   f.all_bytes = dram_bytes_under(o, c.all, f.start_multiple, f.granule);
+  if (o.gathered) find_gathered(f, o, p.block, c.all, sector);
   if (!output && p.operands[i].cached) {
-    if (f.step_bytes > f.useful_bytes && g.has_core_cache && f.through_core_cache) add_loops(f, p, g, i);
+    if (!o.gathered && f.step_bytes > f.useful_bytes && g.has_core_cache && f.through_core_cache) add_loops(f, p, g, i);
     if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, nullptr, known);
     return f;
   }
   f.requested_bytes = requested_bytes(p, g, i, asked, known);
   if (g.bounds_requests) f.request_bytes = request_bytes_of(p, g, i, &asked, known);
   if (!output) {
-    f.touched_bytes = tile::touched_elements(o, p.block) * element;
-    if (o.gathered) find_gathered(f, o, p.block, c.all, sector);
+    if (!o.gathered) f.touched_bytes = tile::touched_elements(o, p.block) * element;
     return f;
   }
   f.step_bytes = std::max(f.step_bytes, f.requested_bytes);  // stores go through the core's cache one by one

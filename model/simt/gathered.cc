@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/integer.h"
 #include "model/simt/detail/flows.h"
 #include "model/simt/warp_access.h"
 
@@ -16,10 +17,7 @@ using tile::Extents;
 using tile::GatheredDim;
 using tile::Operand;
 
-bool of_table(const Operand& o, std::size_t d) {
-  const std::size_t first = o.dims[d].first_dim;
-  return first >= o.gathered->dim && first < o.gathered->dim + o.gathered->table_dims;
-}
+bool of_table(const Operand& o, std::size_t d) { return o.gathered->gives(o.dims[d]); }
 
 // What a tile covers: elements of the table, and of each row, which one of them selects, runs in each of the slabs that
 // the dimensions before the gathered one make.
@@ -54,6 +52,8 @@ std::int64_t page_of(const GatheredDim& g) { return g.indices.kind == Kind::kPag
 double different(const GatheredDim& g, double slots, double drawn, double all) {
   const auto occupied = [&](double n) { return slots <= 1 ? 1.0 : -slots * std::expm1(n * std::log1p(-1 / slots)); };
   if (drawn <= 1) return drawn;
+  if (g.indices.kind == Kind::kEven) return std::min(slots, std::max(1.0, drawn * std::min(1.0, slots / all)));
+  if (g.indices.kind == Kind::kDistinct && slots >= static_cast<double>(g.extent)) return std::min(drawn, slots);
   if (g.indices.kind != Kind::kSorted || all <= drawn) return occupied(drawn);
   return 1 + (drawn - 1) * (occupied(all) - 1) / (all - 1);
 }
@@ -115,6 +115,41 @@ double gathered_granules_of_access(const tile::StageProgram& p, std::size_t oper
   const double of_row = static_cast<double>(granules_touched(row, granule));
   const double bytes = static_cast<double>(row.lanes() * row.bytes()) / entries;
   return std::max(1.0, granules(o, entries, bytes, of_row, granule));
+}
+
+namespace {
+
+// One copy of a warp takes neighbouring pieces of the tile: parts of so many runs, each by an index.
+struct CopiedRuns {
+  std::int64_t runs = 1, length = 1;  // elements
+};
+CopiedRuns copied_runs(const tile::StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->inputs[operand];
+  const std::int64_t all =
+      std::min(std::min(warp, p.threads()) * p.operands[operand].vector, tile::data_tile_elements(o, p.block));
+  const std::int64_t length = std::min(all, covered_by(o, p.block).run);
+  return {base::ceil_div(all, length), length};
+}
+
+}  // namespace
+
+double gathered_granules_of_copy(const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                                 std::int64_t granule) {
+  const Operand& o = p.space->inputs[operand];
+  const CopiedRuns copied = copied_runs(p, operand, warp);
+  const std::int64_t bytes = copied.length * o.element.n, row = o.gathered->stride * o.element.n;
+  return static_cast<double>(copied.runs) *
+         run_bytes_in_sectors(bytes, 1, 1, std::gcd(std::gcd(row, bytes), granule), granule) /
+         static_cast<double>(granule);
+}
+
+AccessPattern index_access_of_copy(const tile::StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const std::int64_t element = p.space->inputs[p.space->inputs[operand].gathered->table].element.n;
+  const std::int64_t lanes = std::min(warp, p.threads()), runs = std::min(lanes, copied_runs(p, operand, warp).runs);
+  AccessPattern access(element, lanes / runs * runs);
+  access.add(lanes / runs, 0);
+  access.add(runs, element);
+  return access;
 }
 
 std::int64_t gathered_run(const Operand& o, const Extents& tile) {

@@ -376,11 +376,8 @@ AccessPattern memory_access(const StageProgram& p, std::size_t operand, std::int
 AccessPattern row_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->inputs[operand];
   tile::TileShape pitch;
-  for (std::size_t d = 0; d < o.dims.size(); ++d) {
-    const std::size_t first = o.dims[d].first_dim;
-    const bool of_table = first >= o.gathered->dim && first < o.gathered->dim + o.gathered->table_dims;
-    pitch.push_back(of_table ? 0 : o.steps[d].front().stride);
-  }
+  for (std::size_t d = 0; d < o.dims.size(); ++d)
+    pitch.push_back(o.gathered->gives(o.dims[d]) ? 0 : o.steps[d].front().stride);
   return affine_lanes(p, warp, o, pitch, p.operands[operand].vector, o.element);
 }
 

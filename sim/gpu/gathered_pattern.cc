@@ -19,18 +19,23 @@ AccessPatterns::Found AccessPatterns::found_by_gather(std::int64_t warp, const U
   const auto patterns = indices_.lane_patterns(mixed_, warp, splits_);
   for (std::size_t n = 0; n < guards_.size(); ++n) guard_common_[n] = indices_.common(guards_[n].value, u, splits_);
   const std::int64_t common = indices_.common(memory_, u, splits_), first = indices_.common(g.at, u, splits_);
-  LaneAddresses lanes;
-  lanes.lanes = indices_.lanes();
-  lanes.bytes = bytes_;
+  const std::int64_t shared_common = has_shared_ ? indices_.common(shared_, u, splits_) : 0;
+  LaneAddresses lanes, shared;
+  lanes.lanes = shared.lanes = indices_.lanes();
+  lanes.bytes = shared.bytes = bytes_;
   std::array<std::int64_t, arch::kMaxLanes> active;
   std::size_t n = 0;
   for (std::int64_t lane = 0; lane < indices_.threads_of(warp); ++lane) {
-    const bool inside = std::all_of(guards_.begin(), guards_.end(), [&](const GuardForm& guard) {
-      const auto at = static_cast<std::size_t>(&guard - guards_.data());
-      const std::int64_t v = guard_common_[at] + indices_.lane_part(guard.value, warp, lane, patterns);
-      return v >= 0 && v < guard.bound;
-    });
-    if (!inside) continue;
+    bool when = true, inside = true;
+    for (std::size_t at = 0; at < guards_.size(); ++at) {
+      const std::int64_t v = guard_common_[at] + indices_.lane_part(guards_[at].value, warp, lane, patterns);
+      if (v < 0 || v >= guards_[at].bound) (guards_[at].reads ? inside : when) = false;
+    }
+    if (has_shared_ && when) {  // zeros where it does not read
+      shared.active[static_cast<std::size_t>(lane)] = true;
+      shared.at[static_cast<std::size_t>(lane)] = shared_common + indices_.lane_part(shared_, warp, lane, patterns);
+    }
+    if (!when || !inside) continue;
     const std::int64_t entry = first + indices_.lane_part(g.at, warp, lane, patterns);
     base::check(entry >= 0 && entry < std::ssize(*g.entries), "a lane's index lies in its table");
     active[n] = common + indices_.lane_part(memory_, warp, lane, patterns) +
@@ -45,6 +50,13 @@ AccessPatterns::Found AccessPatterns::found_by_gather(std::int64_t warp, const U
   out.count.global.requests = n > 0 ? 1 : 0;
   out.count.global.bytes = static_cast<std::int64_t>(n) * bytes_;
   out.count.global.sectors = sectors_of(out.touches);
+  if (has_shared_) {
+    const auto writing = std::count(shared.active.begin(), shared.active.end(), true);
+    out.count.shared.lane_accesses = writing;
+    out.count.shared.requests = writing > 0 ? 1 : 0;
+    out.count.shared.bytes = writing * bytes_;
+    out.count.shared.passes = bank_passes(shared, shapes_.banks);
+  }
   out.cache_passes = 0;
   if (n > 0 && shapes_.cache_has_banks) {
     const std::int64_t width = shapes_.banks.width;

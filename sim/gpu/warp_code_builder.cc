@@ -301,8 +301,8 @@ void WarpCodeBuilder::emit_access(const Copy& c) {
   } else {
     op.kind = Kind::kLoad;
     op.group = group_of_buffer_.at(c.to.buffer);
-    if (c.gather) op.uses = group_of(c.gather->index.buffer);
   }
+  if (c.gather) op.uses = group_of(c.gather->index.buffer);
   emit_op(op);
 }
 

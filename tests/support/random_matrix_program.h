@@ -9,6 +9,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "expr/reference.h"
+#include "expr/tables.h"
 #include "tests/support/random_program.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
@@ -19,20 +20,28 @@
 
 namespace tilescope::tests {
 
-// Operands with every dimension side by side, a batch, and convolutions as implicit products; each input's innermost
+// Operands with every dimension side by side, a batch, convolutions as implicit products, and rows, weights and pages
+// that tables name; each input's innermost
 // dimension side by side with `whole` elements or a multiple of them. Where they are converted, in one of three, inputs
 // of other dtypes, whose values the product's dtype holds.
 inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, std::int64_t whole, bool converted) {
-  static const std::vector<Form> kForms = {
-      {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},          {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
-      {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},          {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
-      {"C[b,m,n] +=! A[b,m,k] * B[b,k,n]", "bmnk"},   {"O[n,f,y,x] +=! W[f,c,r,s] * I[n,c,y+r,x+s]", "nfyxcrs"},
-      {"O[n,y,x,f] +=! I[n,y,x,c] * W[c,f]", "nyxfc"}};
+  static const std::vector<Form> kForms = {{"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},
+                                           {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
+                                           {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},
+                                           {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
+                                           {"C[b,m,n] +=! A[b,m,k] * B[b,k,n]", "bmnk"},
+                                           {"O[n,f,y,x] +=! W[f,c,r,s] * I[n,c,y+r,x+s]", "nfyxcrs"},
+                                           {"O[n,y,x,f] +=! I[n,y,x,c] * W[c,f]", "nyxfc"},
+                                           {"C[m,n] +=! A[T[m],k] * B[k,n]", "mnk", "A=7,96"},
+                                           {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "bmnk", "X=9,96;W=3,96,48"},
+                                           {"C[b,p,m,n] +=! Q[b,m,k] * K[T[b,p],n,k]", "bpmnk", "K=5,48,96"},
+                                           {"C[b,m,n] +=! S[b,m,p,k] * V[T[b,p],k,n]", "bmnpk", "V=5,96,48"}};
   const Form form = any_element(kForms);
   std::vector<std::string> sizes;
   for (const char* a = form.axes; *a != 0; ++a) {
     const bool depth = *a == 'k' || *a == 'c';
-    const bool few = *a == 'b' || *a == 'r' || *a == 's' || (*a == 'n' && form.axes[0] != 'm' && form.axes[0] != 'b');
+    const bool few =
+        *a == 'b' || *a == 'p' || *a == 'r' || *a == 's' || (*a == 'n' && form.axes[0] != 'm' && form.axes[0] != 'b');
     const std::int64_t size = depth ? any_of_range(min_depth, 3 * min_depth)
                                     : any_of_range(1, few                      ? 3
                                                       : *a == 'y' || *a == 'x' ? 6
@@ -42,15 +51,18 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, s
     sizes.push_back(fmt::format("{}={}", *a, innermost ? base::round_up(size, whole) : size));
   }
   const std::string all = fmt::format("{}", fmt::join(sizes, ","));
-  expr::Expression e = expression(form.op, all, {}, dtype);
+  expr::Expression e = expression(form.op, all, form.shape, dtype);
   if (!converted || any_of_range(0, 2) > 0) return e;
   std::vector<base::Dtype> held;
   for (const base::DtypeName& d : base::kDtypes)
     if (expr::holds(dtype, d.dtype)) held.push_back(d.dtype);
   std::vector<expr::GivenDtype> given;
-  for (const expr::Tensor& t : e.tensors)
-    if (t.producer == expr::kInput && any_of_range(0, 1) == 0) given.push_back({t.name, any_element(held), {}});
-  return expression(form.op, all, {}, dtype, given);
+  const std::vector<int> tables = expr::tables_of(e);
+  for (std::size_t t = 0; t < e.tensors.size(); ++t)
+    if (e.tensors[t].producer == expr::kInput &&
+        std::find(tables.begin(), tables.end(), static_cast<int>(t)) == tables.end() && any_of_range(0, 1) == 0)
+      given.push_back({e.tensors[t].name, any_element(held), {}});
+  return expression(form.op, all, form.shape, dtype, given);
 }
 
 // The axes along which fragments can lie, drawn from all that can; nothing where there are none.
@@ -109,7 +121,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   if (any_of_range(0, 1) == 0) std::reverse(p.reduction_order.begin(), p.reduction_order.end());
   p = tile::with_micro_kernel(std::move(p), kernel, {16});
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
-    const bool input = i < space->inputs.size();
+    const bool input = i < space->values;
     if (cached && input) {
       p.operands[i] = {true, any_element<std::int64_t>({0, 1, 2}) * tile::core_padding(p, i), 1, 0,
                        any_of_range(0, 3) == 0};

@@ -132,6 +132,9 @@ inline expr::Expression any_gather(std::int64_t most) {
       {"O[i,j] +=! E[T[i,k],j]", "ijk", "E=6,8"},
       {"O[i] max=! E[T[i*2+r]]", "ir", "E=5"},
       {"C[m,n] +=! A[T[m],k] * B[k,n]", "mnk", "A=5,8"},
+      {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "bmnk", "X=5,8;W=3,8,8"},
+      {"S[b,p,s] +=! Q[b,d] * K[T[b,p],s,d]", "bpsd", "K=5,4,8"},
+      {"O[b,d] +=! S[b,p,s] * V[T[b,p],s,d]", "bdps", "V=5,4,8"},
       {"U[i] = i % 3 + 1; O[i,j] = E[U[i],j]", "ij", "E=4,8"},
   };
   return any_sized(any_element(kForms), most, any_dtype());
@@ -205,7 +208,7 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t ma
       p.block[a] = sharers * p.thread[a] * any_of_range(1, 2);
     }
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
-    const bool cached = i < space->inputs.size() && !space->gathers && any_of_range(0, 3) > 0;
+    const bool cached = i < space->values && any_of_range(0, 3) > 0;
     p.operands[i] = {cached, cached ? any_of_range(0, 8) : 0, 1, cached ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,
                      cached && any_of_range(0, 3) == 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});

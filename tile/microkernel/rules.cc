@@ -58,7 +58,7 @@ StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes m
               "tiles are whole fragments");
   p.thread[unit.depth] = unit.k;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands[i].cached = i < p.space->inputs.size();
+    p.operands[i].cached = i < p.space->values;
     p.operands[i].vector = default_vector(p, i, max_vector);
   }
   return p;

@@ -51,7 +51,7 @@ std::int64_t core_padding(const StageProgram& p, std::size_t i) {
 }
 
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
-  for (std::size_t i = 0; i < space.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < space.values; ++i) {
     const Operand& o = space.inputs[i];
     const std::size_t side = i == 0 ? u.rows : u.columns;
     const auto inner = axis_from_back(o, 0), outer = axis_from_back(o, 1);
@@ -68,7 +68,7 @@ bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgm
 std::string core_matrices_refusal(const StageProgram& p) {
   if (!reads_core_matrices(*p.space, *p.matrix()))
     return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+  for (std::size_t i = 0; i < p.space->values; ++i)
     if (std::string why = refusal_of(p, i); !why.empty()) return why;
   return {};
 }

@@ -42,6 +42,7 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::Tma
   const Operand& o = p.space->operand(i);
   const TileShape shape = data_tile(o, p.block);
   if (o.im2col) return "it is gathered";
+  if (o.gathered) return "a table gives a coordinate of it";
   if (o.dims.size() < 2) return "it has no rows";
   const auto dims = static_cast<std::int64_t>(o.dims.size());
   if (dims > tma.max_dims) return fmt::format("{} dimensions are more than the {} of a box", dims, tma.max_dims);

@@ -139,9 +139,11 @@ void FmaLowering::add_registers() {
   cut_points();
   for (std::size_t r = 0; r < s_.stage().reads.size(); ++r) {
     const std::size_t e = s_.first_equal(r);
-    fragments_.push_back(e < r ? fragments_[e] : make_fragment(r));
+    fragments_.push_back(!in_registers(r) ? Fragment{} : e < r ? fragments_[e] : make_fragment(r));
   }
 }
+
+bool FmaLowering::in_registers(std::size_t r) const { return tile::in_registers(s_.p, s_.operand_of(r)); }
 
 std::vector<AxisLoop> FmaLowering::loops_over(const Digit& digit, std::int64_t vector) {
   if (digit.kind == Digit::kAxis) return s_.indices.thread_loops(digit.axis, vector);
@@ -170,7 +172,7 @@ Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine&
                             const std::vector<Guard>& known_inside) {
   Body body;
   for (std::size_t r = 0; r < fragments_.size(); ++r)
-    if (fragments_[r].of_chunk == of_chunk && s_.first_equal(r) == r)
+    if (in_registers(r) && fragments_[r].of_chunk == of_chunk && s_.first_equal(r) == r)
       body.push_back(fragment(r, at, ring_stage, known_inside));
   return body;
 }

@@ -18,7 +18,7 @@ std::int64_t MmaLowering::elements_of(std::size_t i) const {
 
 void MmaLowering::add_registers() {
   s_.block.instruction(tile_.instruction());
-  for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
+  for (std::size_t i = 0; i < s_.space().values; ++i) {
     std::int64_t fragments = 1;
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))
       fragments *= s_.p.mapping[a].thread_extent() / tile_.extent_of_fragment(a);
@@ -95,7 +95,7 @@ Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   const tile::MatrixUnit& u = tile_.unit();
   Mma multiply{s_.block.instruction(tile_.instruction()), {s_.results.accumulators, tile_.first_result(1)}, {}, {}};
   Body body;
-  for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
+  for (std::size_t i = 0; i < s_.space().values; ++i) {
     const MatrixSide side = tile_.side(i);
     body.push_back(load_fragments(i, at, ring_stage));
     if (tile::is_converted(s_.p, i)) body.push_back(convert_fragments(i));

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/transfer/detail/cp_async.h"
 
+#include <utility>
+
 namespace tilescope::lower {
 
-void CpAsyncLowering::add_tile() { add_batches(pieces_.of_thread()); }
+// Indices pass through registers, all of a batch at a time.
+void CpAsyncLowering::add_tile() {
+  add_batches(operand().gathered ? pieces_.max_in_flight(operand().element) : pieces_.of_thread());
+}
 
 Body CpAsyncLowering::start(const StepPosition& at, const Affine& ring_stage) {
-  const CooperativePieces::Piece p = pieces_.piece(0);
-  const Located from = in_memory(p.at, at);
-  const std::int64_t vector = plan().vector;
-  s_.check_aligned(operand().name, from, vector);
-  Copy copy{{tile().shared, products_.in_ring_stage(operand_, p.at, ring_stage)},
-            {s_.memory[operand_], from.offset},
-            vector,
-            p.when,
-            from.inside,
-            true};
-  Body body = nest(p.loops, {{copy, {}}}, true);
-  body.front().note = "copy " + operand().name;
+  Body body;
+  for (std::int64_t batch = 0; batch < pieces_.batches(); ++batch) {
+    const CooperativePieces::Piece p = pieces_.piece(batch);
+    Load load = load_of(p, at, {tile().shared, products_.in_ring_stage(operand_, p.at, ring_stage)});
+    load.copy.asynchronous = true;
+    body = with(std::move(body), nested(std::move(load), p, "copy " + operand().name));
+  }
   return body;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/transfer/detail/per_thread.h"
 
+#include <utility>
+
 namespace tilescope::lower {
 
 void PerThreadLowering::add_tile() {
@@ -9,18 +11,15 @@ void PerThreadLowering::add_tile() {
   in_flight_ = s_.block.registers(operand().name + "_next", s_.tensor_of(operand()).dtype, pieces_.in_batch() * vector);
 }
 
-Statement PerThreadLowering::load_batch(std::int64_t batch, const StepPosition& at) {
+Body PerThreadLowering::load_batch(std::int64_t batch, const StepPosition& at) {
   const CooperativePieces::Piece p = pieces_.piece(batch);
-  const Located from = in_memory(p.at, at);
-  s_.check_aligned(operand().name, from, plan().vector);
-  Copy copy{{in_flight_, p.in_flight}, {s_.memory[operand_], from.offset}, plan().vector, p.when, from.inside};
-  return noted(nest(p.loops, {{copy, {}}}, true).front(), "load " + operand().name);
+  return nested(load_of(p, at, {in_flight_, p.in_batch * plan().vector}), p, "load " + operand().name);
 }
 
 Statement PerThreadLowering::keep_batch(std::int64_t batch, const Affine& ring_stage) {
   const CooperativePieces::Piece p = pieces_.piece(batch);
   Copy copy{{tile().shared, products_.in_ring_stage(operand_, p.at, ring_stage)},
-            {in_flight_, p.in_flight},
+            {in_flight_, p.in_batch * plan().vector},
             plan().vector,
             p.when,
             {}};
@@ -30,7 +29,7 @@ Statement PerThreadLowering::keep_batch(std::int64_t batch, const Affine& ring_s
 Body PerThreadLowering::copy(const StepPosition& at, const Affine& ring_stage) {
   Body body;
   for (std::int64_t batch = 0; batch < pieces_.batches(); ++batch) {
-    body.push_back(load_batch(batch, at));
+    body = with(std::move(body), load_batch(batch, at));
     body.push_back(keep_batch(batch, ring_stage));
   }
   return body;

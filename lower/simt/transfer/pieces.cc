@@ -39,7 +39,7 @@ CooperativePieces::Piece CooperativePieces::piece(std::int64_t batch) {
   if (batch_ > 1) {
     out.loops.push_back({loop_, batch_, 1, 1});
     turn = turn + s_.maker().value(loop_);
-    out.in_flight = s_.maker().value(loop_) * vector;
+    out.in_batch = s_.maker().value(loop_);
   }
   const bool blocked = plan().blocked;
   const std::int64_t each = of_thread();

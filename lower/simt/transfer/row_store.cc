@@ -22,9 +22,9 @@ Body RowStoreLowering::leave_tile() {
     Located to = s_.addresses.tile_element(output, tile::output_read(s_.stage()), p.at, begin.begin);
     if (s_.split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
     s_.check_aligned(output.name, to, vector);
-    const Copy load{{carried_, p.in_flight}, {tile().shared, in_tile(p.at)}, vector, p.when, {}};
+    const Copy load{{carried_, p.in_batch * vector}, {tile().shared, in_tile(p.at)}, vector, p.when, {}};
     to.inside.insert(to.inside.begin(), p.when.begin(), p.when.end());
-    const Copy store{{s_.memory.back(), to.offset}, {carried_, p.in_flight}, vector, to.inside, {}};
+    const Copy store{{s_.memory.back(), to.offset}, {carried_, p.in_batch * vector}, vector, to.inside, {}};
     body.push_back(noted(nest(p.loops, {{load, {}}}, true).front(), "read rows of " + output.name));
     body.push_back(noted(nest(p.loops, {{store, {}}}, true).front(), "store " + output.name));
   }

@@ -30,7 +30,7 @@ struct Copy {
   std::vector<Guard> when;    // the copy happens only where these hold
   std::vector<Guard> inside;  // it reads only where these hold, else it writes zeros
   bool asynchronous = false;
-  std::optional<Gather> gather = {};  // added to the offset of `from`, of a copy from memory to registers
+  std::optional<Gather> gather = {};  // added to the offset of `from`, of a copy from memory
 
   bool operator==(const Copy&) const = default;
 };

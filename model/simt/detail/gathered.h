@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "model/simt/access_pattern.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
@@ -23,6 +24,13 @@ double gathered_granules(const tile::Operand& o, const tile::Extents& tile, std:
 // Expected number of granules that one access of the first warp touches; at least 1.
 double gathered_granules_of_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                                    std::int64_t granule);
+
+// The same of one copy of the first warp, of an operand that is cached.
+double gathered_granules_of_copy(const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                                 std::int64_t granule);
+
+// The first warp's read of the indices of one such copy.
+AccessPattern index_access_of_copy(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
 // Elements that lie side by side in memory under a tile, or one close after the other: of one row, of a page of whole
 // rows, or of all rows that sorted indices select.

@@ -169,6 +169,7 @@ OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgr
   const bool taps = reads_reduction_tiles(p);
   std::int64_t held = 0, largest = 0, under_way = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!tile::in_registers(p, i)) continue;
     const tile::Operand& o = p.space->inputs[i];
     const bool apart = o.reads.size() > 1 && !o.im2col && !taps;
     const std::int64_t elements = apart ? fragments_of_reads(p, o) : fragment_of(p, i);

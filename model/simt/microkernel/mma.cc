@@ -113,7 +113,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Mma& kernel, const StageProg
 
 OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Geometry& m) {
   std::int64_t held = 0;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) held += fragment_registers(kernel, p, i);
+  for (std::size_t i = 0; i < p.space->values; ++i) held += fragment_registers(kernel, p, i);
   return {held, std::max<std::int64_t>(0, m.allowances.mma_registers.value_or(0) - registers_of_sums(p))};
 }
 

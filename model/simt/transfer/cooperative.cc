@@ -20,6 +20,10 @@ std::int64_t pieces_of(const StageProgram& p, std::size_t operand) {
                         p.threads() * p.operands[operand].vector);
 }
 
+std::int64_t indices_of(const StageProgram& p, std::size_t operand) {
+  return p.space->inputs[operand].gathered ? pieces_of(p, operand) : 0;
+}
+
 bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
   const tile::OperandPlan& plan = p.operands[operand];

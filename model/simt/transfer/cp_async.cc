@@ -18,7 +18,7 @@ AccessPattern cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p
 
 CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
                             const Geometry& m) {
-  return {0, bookkeeping_of(p, operand, m)};
+  return {indices_of(p, operand), bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,

@@ -33,7 +33,8 @@ AccessPattern cached_write(const tile::PerThread& /*entry*/, const StageProgram&
 CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
                             const Geometry& m) {
   // A piece of less than a register has one of its own.
-  return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)), bookkeeping_of(p, operand, m)};
+  return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)) + indices_of(p, operand),
+          bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,

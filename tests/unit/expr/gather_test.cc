@@ -99,31 +99,18 @@ TEST(Gather, NamesAnIndexThatIsNone) {
     }
 }
 
-TEST(Gather, IsSplitFromProducts) {
+TEST(Gather, IsAFactorOfProducts) {
   const Built b = build("C[m,n] +=! A[T[m],k] * B[k,n]", "m=2,n=2,k=2", "A=3,2");
   ASSERT_TRUE(b.expression) << b.errors.front();
   const Expression& e = *b.expression;
-  ASSERT_EQ(e.stages.size(), 2U);
-  EXPECT_EQ(e.stages[0].text, "C_A[m,k] = A[T[m],k]");
-  EXPECT_EQ(e.stages[1].text, "C[m,n] +=! C_A[m,k] * B[k,n]");
-  EXPECT_THAT(e.notes, ElementsAre(HasSubstr("a stage of its own, 'C_A'")));
-  std::vector<Values> tensors(e.tensors.size());
-  tensors[0] = {2, 0};
-  tensors[1] = counted(6);
-  for (std::size_t t = 0; t < tensors.size(); ++t)
-    if (e.tensors[t].name == "B") tensors[t] = {1, 2, 3, 4};
-  EXPECT_THAT(result_of(e, tensors), ElementsAre(4 * 1 + 5 * 3, 4 * 2 + 5 * 4, 3, 4));
-  // Both factors, a name that is taken, and what needs no splitting.
-  const auto stages = [](const std::string& op, const std::string& shape) {
-    const Built of = build(op, "m=2,n=2,k=2", shape);
-    std::vector<std::string> out = of.errors;
-    if (of.expression)
-      for (const Stage& s : of.expression->stages) out.push_back(s.text);
-    return out;
-  };
-  EXPECT_THAT(stages("C[m,n] +=! A[T[m],k] * C_A[k,U[n]]", "A=3,2;C_A=2,3"),
-              ElementsAre("C_A2[m,k] = A[T[m],k]", "C_C_A[k,n] = C_A[k,U[n]]", "C[m,n] +=! C_A2[m,k] * C_C_A[k,n]"));
-  EXPECT_THAT(stages("C[m,n] max=! A[T[m,k],n]", "A=3,2"), ElementsAre("C[m,n] max=! A[T[m,k],n]"));
+  ASSERT_EQ(e.stages.size(), 1U);
+  EXPECT_TRUE(e.notes.empty());
+  EXPECT_THAT(result_of(e, {{2, 0}, counted(6), {1, 2, 3, 4}}), ElementsAre(4 * 1 + 5 * 3, 4 * 2 + 5 * 4, 3, 4));
+  // Both factors, each by a table of its own.
+  const Built both = build("C[m,n] +=! A[T[m],k] * B[k,U[n]]", "m=2,n=2,k=2", "A=3,2;B=2,3");
+  ASSERT_TRUE(both.expression) << both.errors.front();
+  EXPECT_THAT(result_of(*both.expression, {{2, 0}, counted(6), {1, 1}, counted(6)}),
+              ElementsAre(4 * 1 + 5 * 4, 4 * 1 + 5 * 4, 4, 4));
 }
 
 TEST(Gather, IsPrintedAsItIsRead) {
@@ -138,7 +125,7 @@ TEST(Gather, IsPrintedAsItIsRead) {
   }
 }
 
-TEST(Gather, IsInlinedIntoWhatReadsItElementByElement) {
+TEST(Gather, IsInlinedIntoWhatReadsIt) {
   const Built b = build("G[i,j] = E[T[i],j]; O[i,j] = relu(G[i,j])", "i=4,j=2", "E=5,2");
   ASSERT_TRUE(b.expression);
   std::string refusal;
@@ -146,6 +133,12 @@ TEST(Gather, IsInlinedIntoWhatReadsItElementByElement) {
   ASSERT_TRUE(one) << refusal;
   ASSERT_EQ(one->stages.size(), 1U);
   EXPECT_EQ(one->stages[0].text, "O[i,j] = relu(E[T[i],j])");
+  // Into a sum too.
+  const Built sum = build("G[i,j] = E[T[i],j]; O[i,n] +=! G[i,j] * B[j,n]", "i=4,j=2,n=3", "E=5,2");
+  ASSERT_TRUE(sum.expression);
+  const auto product = inlined(*sum.expression, 0, refusal);
+  ASSERT_TRUE(product) << refusal;
+  EXPECT_EQ(product->stages[0].text, "O[i,n] +=! E[T[i],j] * B[j,n]");
   const Built table = build("U[i] = 3 - i; O[i] = E[U[i]]", "i=4", "E=9");
   ASSERT_TRUE(table.expression) << table.errors.front();
   EXPECT_FALSE(inlined(*table.expression, 0, refusal));
@@ -165,7 +158,7 @@ TEST(Gather, HasTheDtypesThatAreGiven) {
   EXPECT_FALSE(typed(kRows, "E=5,2", "E=f16:sorted", &error));
   EXPECT_THAT(error, HasSubstr("'E' gives no coordinates of another tensor"));
   EXPECT_FALSE(typed(kRows, "E=5,2", "T=i32:pages0", &error));
-  EXPECT_THAT(error, HasSubstr("uniform, sorted or pages and a number"));
+  EXPECT_THAT(error, HasSubstr("uniform, sorted, distinct, even or pages and a number"));
 }
 
 TEST(DrawnIndices, AreOfTheirDistribution) {
@@ -192,7 +185,7 @@ TEST(DrawnIndices, AreOfTheirDistribution) {
   EXPECT_FALSE(index_distribution_of("pages"));
   EXPECT_FALSE(index_distribution_of("pages-1"));
   EXPECT_FALSE(index_distribution_of("page16"));
-  for (const char* text : {"uniform", "sorted", "pages16"})
+  for (const char* text : {"uniform", "sorted", "distinct", "even", "pages16"})
     EXPECT_EQ(to_text(index_distribution_of(text).value()), text);
 }
 

@@ -79,6 +79,7 @@ TEST(NamedNetworks, HaveThePublishedParameters) {
       {"llama3-8b", 8.030e9},      // meta-llama/Meta-Llama-3-8B
       {"llama3-70b", 70.554e9},    // meta-llama/Meta-Llama-3-70B
       {"qwen3-30b-a3b", 30.53e9},  // Qwen/Qwen3-30B-A3B
+      {"deepseek-v3", 671.0e9},    // deepseek-ai/DeepSeek-V3, its main model
       {"nafnet", 17.11e6},         // megvii-research/NAFNet, NAFNet-GoPro-width32
       {"nerf", 0.5958e6},          // bmild/nerf: 8 layers of 256
       {"unet", 31.03e6},           // milesial/Pytorch-UNet without its normalisation

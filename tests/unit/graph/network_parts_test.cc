@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,14 +120,16 @@ TEST(NetworkParts, Experts) {
   auto n = read(R"(
 about: experts
 extends: qwen3-30b-a3b
-variables: {new: 4, ffn: 5, experts: 7, active: 3}
-inputs: {x: [batch, new, 6]}
+variables: {new: 4, ffn: 5, experts: 7, active: 3, routed: 0}
+inputs: {x: [total, 6]}
 nodes: ['y = mlp(x)']
 )");
   const std::vector<double> x = drawn_values("x", kTokens * kIn);
   const std::vector<double> ours = values_of(n.model, {{"x", x}}).at("y");
-  const auto router = matrix(n.model, "mlp1.linear1.matmul.weight"), gate = matrix(n.model, "mlp1.gate_weight.weight"),
-             up = matrix(n.model, "mlp1.up_weight.weight"), down = matrix(n.model, "mlp1.down_weight.weight");
+  const std::string in = "mlp1.every_expert1.";
+  const auto router = matrix(n.model, in + "router1.linear1.matmul.weight"),
+             gate = matrix(n.model, in + "gate_weight.weight"), up = matrix(n.model, in + "up_weight.weight"),
+             down = matrix(n.model, in + "down_weight.weight");
   std::vector<double> expected;
   for (int t = 0; t < kTokens; ++t) {
     const auto product = [&](const std::function<double(int, int)>& w, int first, int column) {
@@ -150,6 +153,57 @@ nodes: ['y = mlp(x)']
     expected.insert(expected.end(), sum.begin(), sum.end());
   }
   expect_close(ours, expected);
+}
+
+// Blocks of tokens in the order of their experts, as the tables say, give what all experts give for all tokens.
+TEST(NetworkParts, RoutedExperts) {
+  constexpr int kTokens = 6, kIn = 6, kExperts = 7, kActive = 3, kRows = 2, kBlocks = 14;
+  const auto experts = [](int routed) {
+    return read(fmt::format(R"(
+about: experts
+extends: qwen3-30b-a3b
+variables: {{new: 3, batch: 2, ffn: 5, experts: 7, active: 3, routed: {}, block_rows: 2, blocks: 14}}
+inputs: {{x: [total, 6]}}
+nodes: ['y = mlp(x)']
+)",
+                            routed));
+  };
+  graph::DescribedNetwork every = experts(0), routed = experts(1);
+  draw_weights(every.model);
+  const std::string from = "mlp1.every_expert1.", to = "mlp1.routed_experts1.";
+  for (auto& [name, constant] : routed.model.constants)
+    if (name.starts_with(to)) constant.values = every.model.constants.at(from + name.substr(to.size())).values;
+  const std::vector<double> x = drawn_values("x", kTokens * kIn);
+  const auto router = matrix(every.model, from + "router1.linear1.matmul.weight");
+  std::vector<std::vector<std::pair<int, int>>> chosen(kExperts);  // tokens of each expert, and its place among theirs
+  for (int t = 0; t < kTokens; ++t) {
+    std::vector<std::pair<double, int>> logits;
+    for (int e = 0; e < kExperts; ++e) {
+      double sum = 0;
+      for (int c = 0; c < kIn; ++c) sum += x[static_cast<std::size_t>(t * kIn + c)] * router(c, e);
+      logits.emplace_back(sum, e);
+    }
+    std::sort(logits.rbegin(), logits.rend());
+    for (int k = 0; k < kActive; ++k)
+      chosen[static_cast<std::size_t>(logits[static_cast<std::size_t>(k)].second)].emplace_back(t, k);
+  }
+  std::vector<double> expert(kBlocks, 0), token(kBlocks * kRows, 0), place(kTokens * kActive, 0);
+  int block = 0;
+  for (int e = 0; e < kExperts; ++e)
+    for (std::size_t first = 0; first < chosen[static_cast<std::size_t>(e)].size(); first += kRows, ++block) {
+      ASSERT_LT(block, kBlocks);
+      expert[static_cast<std::size_t>(block)] = e;
+      for (std::size_t r = 0; r < kRows && first + r < chosen[static_cast<std::size_t>(e)].size(); ++r) {
+        const auto [t, k] = chosen[static_cast<std::size_t>(e)][first + r];
+        const std::size_t row = static_cast<std::size_t>(block) * kRows + r;
+        token[row] = t;
+        place[static_cast<std::size_t>(t * kActive + k)] = static_cast<double>(row);
+      }
+    }
+  expect_close(
+      values_of(routed.model, {{"x", x}, {to + "expert", expert}, {to + "token", token}, {to + "place", place}})
+          .at("y"),
+      values_of(every.model, {{"x", x}}).at("y"));
 }
 
 }  // namespace

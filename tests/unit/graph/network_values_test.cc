@@ -51,6 +51,9 @@ const std::map<std::string, std::string, std::less<>> kSmall = {
     {"llama3-70b", "new=3,past=5,hidden=16,heads=8,kv_heads=2,layers=2,ffn=12,vocabulary=20"},
     {"qwen3-30b-a3b",
      "new=3,past=5,hidden=16,heads=4,kv_heads=2,head=4,layers=2,ffn=12,vocabulary=20,experts=6,active=2"},
+    {"deepseek-v3",
+     "new=3,past=5,hidden=16,heads=4,head=4,still=6,value=3,rank=8,query_rank=10,layers=2,dense_layers=1,dense_ffn=12,"
+     "ffn=8,vocabulary=20,experts=6,active=2"},
 };
 
 TEST(NetworkValues, AreFinite) {
@@ -80,12 +83,29 @@ double greatest_difference(const std::vector<double>& a, const std::vector<doubl
   return out;
 }
 
-// Eight tokens at once, and five of them followed by three with the keys and values of the first five.
-void expect_decode_continues(const std::string& name, const std::string& sizes, std::size_t vocabulary) {
+constexpr std::size_t kPast = 5, kPage = 2;
+const std::vector<double> kPages = {2, 0, 1};  // where the pages of the first five tokens are
+
+// The cache's rows in the pages that kPages names.
+std::vector<double> in_pages(const std::vector<double>& cache) {
+  const std::size_t row = cache.size() / kPast;
+  std::vector<double> out(kPages.size() * kPage * row, 0);
+  for (std::size_t t = 0; t < kPast; ++t) {
+    const std::size_t to = static_cast<std::size_t>(kPages[t / kPage]) * kPage + t % kPage;
+    std::copy_n(cache.begin() + static_cast<std::ptrdiff_t>(t * row), row,
+                out.begin() + static_cast<std::ptrdiff_t>(to * row));
+  }
+  return out;
+}
+
+// Eight tokens at once, and five of them followed by three with the keys and values of the first five, in pages or one
+// after the other.
+void expect_decode_continues(const std::string& name, const std::string& sizes, std::size_t vocabulary,
+                             bool pages = false) {
   SCOPED_TRACE(name);
   const std::vector<double> tokens = {3, 1, 4, 1, 5, 9, 2, 6};
   graph::DescribedNetwork all = small(name, sizes + ",new=8,past=0"), first = small(name, sizes + ",new=5,past=0"),
-                          rest = small(name, sizes + ",new=3,past=5");
+                          rest = small(name, sizes + ",new=3,past=5" + (pages ? ",page=2" : ""));
   const ValuesByName whole = values_of(all.model, {{"tokens", tokens}}),
                      begin = values_of(first.model, {{"tokens", {tokens.begin(), tokens.begin() + 5}}});
   ValuesByName given = {{"tokens", {tokens.begin() + 5, tokens.end()}}};
@@ -94,7 +114,10 @@ void expect_decode_continues(const std::string& name, const std::string& sizes, 
     if (v.name != "logits") cache.push_back(v.name);
   std::size_t next = 0;
   for (const graph::ModelValue& v : rest.model.inputs)
-    if (v.name != "tokens") given[v.name] = begin.at(cache.at(next++));
+    if (v.name.ends_with("table"))
+      given[v.name] = kPages;
+    else if (v.name != "tokens")
+      given[v.name] = pages ? in_pages(begin.at(cache.at(next++))) : begin.at(cache.at(next++));
   EXPECT_EQ(next, cache.size());
   const ValuesByName end = values_of(rest.model, given);
   const std::vector<double>& logits = whole.at("logits");
@@ -105,8 +128,12 @@ void expect_decode_continues(const std::string& name, const std::string& sizes, 
 
 TEST(NetworkValues, DecodingContinuesAPrompt) {
   const std::string decoder = "hidden=16,heads=4,layers=2,ffn=12,vocabulary=20";
-  expect_decode_continues("llama3-8b", decoder + ",kv_heads=2", 20);
-  expect_decode_continues("qwen3-30b-a3b", decoder + ",kv_heads=2,head=4,experts=6,active=2", 20);
+  const std::string latent = ",head=4,still=6,value=3,rank=8,query_rank=10,dense_layers=1,dense_ffn=12";
+  for (const bool pages : {false, true}) {
+    expect_decode_continues("llama3-8b", decoder + ",kv_heads=2", 20, pages);
+    expect_decode_continues("qwen3-30b-a3b", decoder + ",kv_heads=2,head=4,experts=6,active=2,routed=0", 20, pages);
+    expect_decode_continues("deepseek-v3", decoder + latent + ",experts=6,active=2,routed=0", 20, pages);
+  }
   expect_decode_continues("gpt2-large", decoder + ",positions=16", 20);
   expect_decode_continues("opt-1.3b", decoder + ",positions=16", 20);
 }

@@ -73,12 +73,11 @@ TEST(Gather, NamesAnIndexThatIsNone) {
 }
 
 TEST(Gather, RefusesWhatItCannotRead) {
-  EXPECT_THAT(tests::refusals(rows(R"(,"cached":{"E":"smem"})"), tests::v100()), testing::IsEmpty());
-  const tile::RProgram p = tests::program(rows(R"(,"cached":{"E":"smem"})"), tests::v100());
+  const tile::RProgram p = tests::program(rows(R"(,"cached":{"T":"smem"})"), tests::v100());
   base::Diagnostics diags;
   EXPECT_FALSE(lower(p, tests::v100(), diags));
-  EXPECT_THAT(diags.sentences(), ElementsAre(HasSubstr("reads coordinates from a table, and so its inputs from memory; "
-                                                       "E is cached")));
+  EXPECT_THAT(diags.sentences(), ElementsAre(HasSubstr("T gives coordinates alone, which are read from memory, and is "
+                                                       "cached")));
 }
 
 // A copy with another index than the table's, or one of no register.

@@ -42,6 +42,7 @@ class FmaLowering final : public MicroKernelLowering {
   std::int64_t points_at_once(std::size_t read, std::size_t axis) const;
   std::int64_t fragment_elements(std::size_t read) const;  // of one iteration
   bool tiles_reduction() const;
+  bool in_registers(std::size_t read) const;
   std::vector<Digit> digits_of_reduction_tile(const tile::Operand& o) const;
   Fragment make_fragment(std::size_t read);
 

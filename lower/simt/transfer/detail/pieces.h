@@ -27,7 +27,7 @@ class CooperativePieces {
   struct Piece {
     std::vector<AxisLoop> loops;
     std::vector<Affine> at;  // coordinates in the data tile
-    Affine in_flight;        // elements of the registers that carry it
+    Affine in_batch;         // its number in the batch
     std::vector<Guard> when;
   };
   Piece piece(std::int64_t batch);

@@ -64,6 +64,8 @@ constexpr double copy_rounds(const tile::Tma&, const tile::StageProgram&, std::s
 
 // Pieces of a cooperative copy that one thread takes.
 std::int64_t pieces_of(const tile::StageProgram& p, std::size_t operand);
+// Registers for the indices by which an operand that is gathered is copied, one for each piece.
+std::int64_t indices_of(const tile::StageProgram& p, std::size_t operand);
 // Whether one address serves all of a thread's pieces, a constant distance apart; else each has its own, kept through
 // all steps. Striped pieces do where as many as a block takes at a time are whole rows, blocked ones within a row or
 // where they are whole rows. Kernels of others are written so that parts of rows do too (TVM simplifies indices by the
