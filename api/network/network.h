@@ -3,6 +3,7 @@
 // `tilescope network`: what a network computes, and whether the values of an ONNX file are right.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct NetworkSource {
   std::string sizes = {};   // values of its variables, or open dimensions by their names: batch=64,seq=512
   std::string dtype = {};   // one of f32, f16, bf16 and f64: that of all tensors of real numbers; empty leaves them
   std::string passes = {};  // simplifications (pass_names()), joined by commas; "all"; none where empty or "none"
+  std::map<std::string, std::int64_t> at_point = {};  // values of variables at a point of --table
 };
 
 // One node of a network.
