@@ -16,6 +16,7 @@
 #include "api/network/detail/schedule.h"
 #include "api/simulate/code_version.h"
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "arch/load.h"
 #include "base/document.h"
 #include "base/dtype.h"
@@ -253,7 +254,7 @@ TableRows::Rows TableRows::at(const TablePoint& point, int jobs) const {
       {"kind", kTotalKind}, {"count", 1}, {"kernels", total.kernels}, {"memory_bytes", memory.bytes()}};
   if (total.without_time == 0) {
     cells["time_us"] = total.us;
-    cells["dram_bytes"] = total.dram_bytes;
+    if (arch::dram_of(chip) != nullptr) cells["dram_bytes"] = total.dram_bytes;
     if (const auto bound = totals_of(schedule.timed()).bound_ratios; !bound.empty())
       cells["bottleneck"] = bound.front().bottleneck;
   } else {
