@@ -253,6 +253,33 @@ constexpr std::array kShorthand = {
     Words{"column", "blocks are numbered column by column"},
 };
 
+// Of the file that `network --table` writes.
+constexpr std::array kNetworkTable = {
+    Words{"kind",
+          "gemm (a product with weights), prefill, decode or attention (products of other tensors and what is computed "
+          "of them), gather, conv, elementwise, reduction, ...; total is the whole network"},
+    Words{"layer", "nodes of the row's first group"},
+    Words{"device, model, dtype", "the chip, the network, the element type"},
+    Words{"tp", "chips that share the network: 1"},
+    Words{"size.NAME", "a variable's value at the point"},
+    Words{"tokens", "elements of the network's input of that name"},
+    Words{"q_heads, kv_heads, head_dim", "of attention: heads, those of keys and values, elements of one"},
+    Words{"prefill_chunk, prefill_past", "of attention: new tokens of a prompt, and the tokens before them"},
+    Words{"n_decode, decode_past", "of attention: sequences with one new token each, and the tokens before it"},
+    Words{"m, n, k", "of a gemm: C[m,n] += A[m,k] * B[k,n], B weights"},
+    Words{"elements", "of other rows: elements of the result"},
+    Words{"count", "equal groups that the row stands for"},
+    Words{"kernels", "kernels of one of them"},
+    Words{"time_us", "time of one of them by the model, after those before it"},
+    Words{"bottleneck", "the term that takes longest alone"},
+    Words{"dram_bytes", "bytes that one of them reads from the DRAM and writes to it"},
+    Words{"memory_bytes", "of the total: constants, inputs, and the arena of other tensors"},
+    Words{"error",
+          "why there is no time; begins with 'refused: ' where the chip cannot hold the network, or there is "
+          "no such network"},
+    Words{"hash", "of all that times at the point depend on"},
+};
+
 constexpr std::array kTerms = {
     Words{"issue", "instructions over the issue slots of the schedulers"},
     Words{"arithmetic", "operations over the chip's peak for them"},
@@ -292,6 +319,10 @@ void print_legend(bool asked) {
     if (std::string meaning = meaning_of(title); !meaning.empty()) columns.emplace_back(title, std::move(meaning));
   print("columns", columns);
   print_rest();
+}
+
+void print_network_table_legend(bool asked) {
+  if (asked) print("columns of the file", kNetworkTable);
 }
 
 void print_whole_legend() {

@@ -17,6 +17,9 @@ void add_legend(CLI::App& command, bool& legend);
 // unless `asked`.
 void print_legend(bool asked);
 
+// Prints the meaning of the columns of the file that `network --table` writes. Prints nothing unless `asked`.
+void print_network_table_legend(bool asked);
+
 // Prints the meaning of every column and of all shorthand.
 void print_whole_legend();
 

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/legend.h"
 #include "cli/network_picture.h"
+#include "cli/network_table.h"
 #include "cli/network_times.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
@@ -25,7 +26,7 @@ namespace {
 
 struct Options {
   api::NetworkSource source;
-  std::string values, svg, fuse, log, folder;
+  std::string values, svg, fuse, log, folder, table;
   ArchOptions arch;
   int jobs = 0;
   bool nodes = false, simulate = false, json = false, legend = false;
@@ -140,6 +141,9 @@ int time(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   if (!a) return report(diags);
+  if (!o.table.empty())
+    return write_network_table(o.source, *a, {fuse_of(o.fuse), o.jobs, o.log, {}},
+                               {o.table, o.folder, o.json, o.legend}, diags);
   Phases phases;
   api::NetworkHow how;
   how.fuse = fuse_of(o.fuse);
@@ -208,9 +212,17 @@ void add_network(CLI::App& app, int& status) {
   command
       ->add_option("-o,--output", o->folder,
                    "Folder to write every program to, as ID.json (--program), all to programs.jsonl (--batch), and the "
-                   "groups in their order to network.json")
+                   "groups in their order to network.json; with --table, the file")
       ->check(some_text())
       ->needs(arch);
+  command
+      ->add_option("--table", o->table,
+                   "Times at every point of a grid of the network's variables, to the CSV file of -o: "
+                   "new=1..4096*2,past=0|1024..8192+1024")
+      ->check(some_text())
+      ->needs(arch)
+      ->needs("--output")
+      ->excludes("--simulate");
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   add_legend(*command, o->legend);

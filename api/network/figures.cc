@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "api/network/detail/group_kind.h"
 #include "api/network/detail/loaded.h"
 #include "expr/work.h"
 
@@ -18,23 +19,6 @@ double elements_of(const graph::Shape& shape) { return static_cast<double>(graph
 const std::set<std::string, std::less<>> kProducts = {
     "Conv",   "ConvInteger",   "ConvTranspose", "Einsum",        "Gemm",
     "MatMul", "MatMulInteger", "QLinearConv",   "QLinearMatMul", std::string(graph::kWrittenKind)};
-
-void add_reads(const expr::Stage& s, int node, std::vector<expr::Read>& out) {
-  if (node < 0) return;
-  const expr::Node& n = s.body[static_cast<std::size_t>(node)];
-  if (n.kind == expr::NodeKind::kRead) out.push_back(s.reads[static_cast<std::size_t>(n.index)]);
-  for (const int operand : {n.left, n.right, n.third}) add_reads(s, operand, out);
-}
-
-// A sum of products of two tensors. A square is none: variances are not counted.
-bool is_product(const expr::Stage& s) {
-  const expr::Node& root = s.body.back();
-  if (s.reducer != expr::Reducer::kSum || root.kind != expr::NodeKind::kMultiply) return false;
-  std::vector<expr::Read> left, right;
-  add_reads(s, root.left, left);
-  add_reads(s, root.right, right);
-  return !left.empty() && !right.empty() && left != right;
-}
 
 struct Products {
   double macs = 0, written = 0;

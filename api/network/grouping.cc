@@ -154,19 +154,29 @@ BestPrograms::BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const st
 const Ranked& BestPrograms::of(const expr::Expression& e) {
   const std::string text = expr::text_of(e);
   {
-    const std::lock_guard lock(changing_);
+    std::unique_lock lock(changing_);
+    found_one_.wait(lock, [&] { return !in_progress_.contains(text); });
     if (const auto known = found_.find(text); known != found_.end()) return known->second;
+    in_progress_.insert(text);
   }
-  auto made = kept_ ? kept_->find(text) : std::nullopt;
-  const bool is_new = !made;
-  if (is_new) made = construct(e, chip_, options_);
+  std::optional<Ranked> made;
+  bool is_new = false;
+  try {
+    made = kept_ ? kept_->find(text) : std::nullopt;
+    is_new = !made;
+    if (is_new) made = construct(e, chip_, options_);
+    if (is_new && kept_) kept_->add(text, *made);
+  } catch (...) {
+    const std::lock_guard lock(changing_);
+    in_progress_.erase(text);
+    found_one_.notify_all();
+    throw;
+  }
   const std::lock_guard lock(changing_);
-  const auto [at, first] = found_.emplace(text, *std::move(made));
-  if (first && is_new) {
-    ++constructed_;
-    if (kept_) kept_->add(text, at->second);
-  }
-  return at->second;
+  in_progress_.erase(text);
+  found_one_.notify_all();
+  constructed_ += is_new ? 1 : 0;
+  return found_.emplace(text, *std::move(made)).first->second;
 }
 
 Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,

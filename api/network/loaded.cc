@@ -77,10 +77,13 @@ NetworkSource to_be_timed(NetworkSource source) {
 
 std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Diagnostics& diags) {
   const std::size_t errors = diags.count();
-  const auto& [name, sizes, dtype, chosen, requested] = source;
+  const auto& [name, sizes, dtype, chosen, requested, at_point] = source;
   const std::vector<const graph::Pass*> passes = passes_of(chosen, diags);
   std::optional<std::vector<expr::GivenSize>> given(std::in_place);
   if (!sizes.empty()) given = expr::parse_sizes(sizes, {diags.add_source(base::option("size")), 1, 1}, diags);
+  if (given)
+    for (const auto& [variable, value] : at_point)
+      given->push_back({variable, value, {diags.add_source(base::option("table"))}});
   const auto floats = dtype.empty() ? std::nullopt : element_of(dtype, diags);
   LoadedNetwork out;
   graph::OpenSizes open;

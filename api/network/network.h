@@ -3,6 +3,7 @@
 // `tilescope network`: what a network computes, and whether the values of an ONNX file are right.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct NetworkSource {
   std::string passes = {};  // simplifications (pass_names()), joined by commas; "all"; none where empty or "none"
   // A CSV file of requests that a language model computes together, with the columns new, past and sequences.
   std::string requests = {};
+  std::map<std::string, std::int64_t> at_point = {};  // values of variables at a point of --table
 };
 
 // One node of a network.

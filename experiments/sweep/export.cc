@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "api/common/csv.h"
 #include "api/common/new_file.h"
 #include "base/document.h"
 
@@ -124,26 +125,6 @@ class RowWriter {
   std::vector<Value> cells_;
 };
 
-// A cell of CSV (RFC 4180).
-std::string csv_cell(const Value& v) {
-  if (v.is_null()) return {};
-  const auto* text = v.get_if<std::string>();
-  if (text == nullptr) return base::to_json(v);
-  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
-  std::string out = "\"";
-  for (const char c : *text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
-std::string csv_line(const std::vector<Value>& cells, std::size_t columns) {
-  std::string line;
-  for (std::size_t c = 0; c < columns; ++c) {
-    if (c > 0) line += ',';
-    if (c < cells.size()) line += csv_cell(cells[c]);
-  }
-  return line + '\n';
-}
-
 std::string json_line(const std::vector<Value>& cells, const std::vector<std::string>& names) {
   base::Map out;
   for (std::size_t c = 0; c < cells.size(); ++c)
@@ -161,12 +142,12 @@ std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm 
     store.each_row(sweep,
                    [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) { rows.cells(p, w, r); });
     std::vector<Value> names(columns.names().begin(), columns.names().end());
-    write(csv_line(names, names.size()));
+    write(api::csv_line(names, names.size()));
   }
   std::size_t written = 0;
   store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     const std::vector<Value>& cells = rows.cells(p, w, r);
-    write(form == TableForm::kCsv ? csv_line(cells, columns.names().size()) : json_line(cells, columns.names()));
+    write(form == TableForm::kCsv ? api::csv_line(cells, columns.names().size()) : json_line(cells, columns.names()));
     ++written;
   });
   return written;
@@ -241,8 +222,8 @@ std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& swee
       cells.push_back(std::move(e.value));
     }
     const bool first = &op == &at.operators.front();
-    if (first && form == TableForm::kCsv) file.write(csv_line({names.begin(), names.end()}, names.size()));
-    file.write(form == TableForm::kCsv ? csv_line(cells, names.size()) : json_line(cells, names));
+    if (first && form == TableForm::kCsv) file.write(api::csv_line({names.begin(), names.end()}, names.size()));
+    file.write(form == TableForm::kCsv ? api::csv_line(cells, names.size()) : json_line(cells, names));
   }
   file.finish();
   return at.operators.size();

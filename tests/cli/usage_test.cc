@@ -59,7 +59,7 @@ TEST_F(Usage, OfOptionsThatWereRenamed) {
     EXPECT_EQ(bad_input(args), "tilescope " + args[0] + ": " + was + " is now called " + now + "; see tilescope " +
                                    args[0] + " --help\n");
   }
-  EXPECT_THAT(bad_input({"emit", "--keep", "x"}), HasSubstr("unknown option '--keep'")) << "emit never had it";
+  EXPECT_THAT(bad_input({"predict", "--keep", "x"}), HasSubstr("unknown option '--keep'")) << "predict never had it";
 }
 
 TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
@@ -76,6 +76,10 @@ TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_THAT(bad_input(matmul(64, {"--suite", "examples"})), HasSubstr("--op excludes --suite"));
   EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "examples", "--size", "m=1"}),
             "--size:1:1: the suite has no variables, so no 'm'\n");
+  EXPECT_EQ(bad_input({"network", "bert-base", "--arch", "v100", "--table", "seq=128"}),
+            "tilescope network: --table requires --output; see tilescope network --help\n");
+  EXPECT_EQ(bad_input({"emit", "--network", "bert-base", "--arch", "v100"}),
+            "tilescope emit: --network requires --output; see tilescope emit --help\n");
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100", "--program", "p", "--size", "m=1"}),
               HasSubstr("--size excludes --program"));
   EXPECT_THAT(bad_input({"predict", "--arch", "v100", "--program", "p", "--batch", "b"}),

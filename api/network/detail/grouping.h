@@ -3,10 +3,12 @@
 // Which nodes of a network share kernels: Welder's GraphConnecting (OSDI'23, section 4.2) over a whole network, judged
 // by the model.
 
+#include <condition_variable>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,8 @@ class BestPrograms {
   // Programs are kept in a file of that name, and taken from there; nowhere where it is empty.
   BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log);
 
-  // Constructed for the chip at the first call with such an expression; there are no programs where `error` says why.
+  // Constructed for the chip at the first call with such an expression, while others that ask for it wait; there are no
+  // programs where `error` says why.
   const Ranked& of(const expr::Expression& e);
   std::size_t distinct() const { return found_.size(); }
   std::size_t constructed() const { return constructed_; }  // those of them that were not kept
@@ -42,6 +45,8 @@ class BestPrograms {
   ConstructOptions options_;
   std::optional<KeptPrograms> kept_;
   std::mutex changing_;
+  std::condition_variable found_one_;
+  std::set<std::string> in_progress_;
   std::size_t constructed_ = 0;
   std::map<std::string, Ranked> found_;  // by expr::text_of
 };
