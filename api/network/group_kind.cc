@@ -76,7 +76,7 @@ class Kinds {
     out.name = "elementwise";
     int products = 0;  // with weights
     for (const Stage& s : e.stages) {
-      const std::string kind = s.gathers() ? "gather" : kind_of_stage(e, s);
+      const std::string kind = s.gathers() && !is_product(s) ? "gather" : kind_of_stage(e, s);
       if (out.name == "elementwise") out.name = kind;
       if (!is_product(s)) continue;
       const auto [left, right] = factors_of(s);

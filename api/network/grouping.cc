@@ -34,7 +34,7 @@ class Connecting {
     if (!groups_.contains(node)) return;
     std::set<std::size_t> refused;
     while (const auto next = largest_producer(node, refused)) {
-      const bool taken = take_in(*next, node);
+      const bool taken = take_in({*next}, node) || take_in(with_producer_of(*next), node);
       if (!taken || groups_.contains(*next)) refused.insert(*next);  // a copy that others read stays
     }
   }
@@ -63,6 +63,14 @@ class Connecting {
       found = group;
     }
     return found;
+  }
+
+  // The group behind the one that writes most of what it reads, where nothing else reads that: together with a reader
+  // they may be faster though neither alone is, as the two products of attention are with what lies between. Nothing
+  // where there is none.
+  std::vector<std::size_t> with_producer_of(std::size_t group) const {
+    const auto before = groups_.at(group).nodes.size() == 1 ? largest_producer(group, {}) : std::nullopt;
+    return before && feeds_only(*before, group) ? std::vector<std::size_t>{*before, group} : std::vector<std::size_t>{};
   }
 
   // Whether all that the nodes of `group` write is read by themselves and in the group of `reader`.
@@ -111,28 +119,43 @@ class Connecting {
 
   std::size_t kernels(const Ranked& r) const { return kernels_of(r.programs.front().program, chip_).size(); }
 
-  bool take_in(std::size_t producer, std::size_t node) {
-    const NodeGroup &a = groups_.at(producer), &b = groups_.at(node);
-    if (a.nodes.size() + b.nodes.size() > kMostNodes) return false;
-    const auto readers = static_cast<double>(feeds_only(producer, node) ? 1 : reading_groups(producer).size());
-    NodeGroup both;
-    std::set_union(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(both.nodes));
+  // `producers` feed each other, one after the next, and the last of them the group of `node`.
+  bool take_in(const std::vector<std::size_t>& producers, std::size_t node) {
+    if (producers.empty()) return false;
+    const std::size_t last = producers.back();
+    const auto readers = static_cast<double>(feeds_only(last, node) ? 1 : reading_groups(last).size());
+    if (readers > 1 && producers.size() > 1) return false;
+    NodeGroup all = groups_.at(node);
+    std::optional<double> apart = time_of(*all.best);
+    std::size_t kernels_apart = apart ? kernels(*all.best) : 0;
+    for (const std::size_t p : producers) {
+      const NodeGroup& g = groups_.at(p);
+      const auto own = time_of(*g.best);
+      if (!apart || !own) return false;
+      *apart += *own / readers;
+      kernels_apart += kernels(*g.best);
+      std::vector<std::size_t> nodes;
+      std::set_union(all.nodes.begin(), all.nodes.end(), g.nodes.begin(), g.nodes.end(), std::back_inserter(nodes));
+      all.nodes = std::move(nodes);
+    }
+    if (all.nodes.size() > kMostNodes) return false;
     std::string refusal;
-    auto subgraph = graph::subgraph_of(network_, uses_, both.nodes, refusal);
+    auto subgraph = graph::subgraph_of(network_, uses_, all.nodes, refusal);
     if (!subgraph) return false;
-    both.subgraph = *std::move(subgraph);
-    both.best = &best_.of(both.subgraph.expression);
-    const auto together = time_of(*both.best), first = time_of(*a.best), second = time_of(*b.best);
-    if (!together || !first || !second || *together >= *first / readers + *second) return false;
+    all.subgraph = *std::move(subgraph);
+    all.best = &best_.of(all.subgraph.expression);
+    const auto together = time_of(*all.best);
+    if (!together || *together >= *apart) return false;
     // Kernels apart are no reason to be together, though one's results may still be in the cache: they are in any
     // order.
-    if (kernels(*both.best) >= kernels(*a.best) + kernels(*b.best)) return false;
-    if (readers == 1) {
-      for (const std::size_t n : a.nodes)
-        if (group_of_[n] == producer) group_of_[n] = node;
-      groups_.erase(producer);
-    }
-    groups_[node] = std::move(both);
+    if (kernels(*all.best) >= kernels_apart) return false;
+    if (readers == 1)
+      for (const std::size_t p : producers) {
+        for (const std::size_t n : groups_.at(p).nodes)
+          if (group_of_[n] == p) group_of_[n] = node;
+        groups_.erase(p);
+      }
+    groups_[node] = std::move(all);
     return true;
   }
 
