@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "api/kernels.h"
+#include "api/network/detail/flow.h"
 #include "api/network/detail/grouping.h"
 #include "api/network/detail/loaded.h"
 #include "api/network/memory.h"
@@ -93,6 +94,7 @@ class Schedule {
       NetworkGroupRow& r = out.emplace_back();
       r.nodes = {n.name};
       r.kinds = {n.kind};
+      r.kind = shown_kind(n);
       r.error = why;
     }
     return out;
@@ -143,10 +145,33 @@ class Schedule {
       else
         (t.role == graph::TensorRole::kConstant ? out.constant_bytes : out.input_bytes) += chip_bytes(t);
     }
-    const Arena arena = arena_of(between, arch::home_memory_of(chip_).transaction.n);
+    const arch::HomeMemory home = arch::home_memory_of(chip_);
+    out.level = home.name;
+    out.capacity_bytes = static_cast<double>(home.capacity.n);
+    const Arena arena = arena_of(between, home.transaction.n);
     out.between_bytes = static_cast<double>(arena.bytes);
     out.live_bytes = static_cast<double>(arena.live_bytes);
     if (arena.at < grouping_.groups.size()) out.at = network_.nodes[grouping_.groups[arena.at].nodes.back()].name;
+    return out;
+  }
+
+  // In the order in which the rows name them.
+  std::vector<NetworkTensorRow> tensors(const std::vector<NetworkGroupRow>& rows) const {
+    std::vector<NetworkTensorRow> out;
+    std::set<std::string> seen;
+    for (const NetworkGroupRow& r : rows)
+      for (const auto* names : {&r.reads, &r.writes})
+        for (const std::string& name : *names) {
+          if (!seen.insert(name).second) continue;
+          const graph::NetworkTensor& t = network_.tensors.at(name);
+          const auto dtype = graph::dtype_of(t.element);
+          out.push_back({name, fmt::format("{}", fmt::join(t.shape, "x")),
+                         dtype ? std::string(base::name_of(*dtype)) : "", chip_bytes(t),
+                         t.role == graph::TensorRole::kConstant ? "constant"
+                         : uses_.is_result(name)                ? "output"
+                         : uses_.writer(name)                   ? "between"
+                                                                : "input"});
+        }
     return out;
   }
 
@@ -225,6 +250,11 @@ class Schedule {
       r.nodes.push_back(network_.nodes[n].name);
       r.kinds.push_back(network_.nodes[n].kind);
     }
+    r.kind = shown_kind(network_.nodes[group.nodes[busiest_node(group.subgraph)]]);
+    for (const auto& [tensor, array] : group.subgraph.arrays) {
+      std::vector<std::string>& names = group.subgraph.node_of.contains(tensor) ? r.writes : r.reads;
+      if (std::find(names.begin(), names.end(), array) == names.end()) names.push_back(array);
+    }
     const expr::Expression& e = group.subgraph.expression;
     for (const expr::Stage& s : e.stages) r.op += (r.op.empty() ? "" : "; ") + s.text;
     r.sizes = sizes_of(e);
@@ -244,6 +274,8 @@ class Schedule {
     for (const auto& [tensor, array] : group.subgraph.arrays) r.arrays.push_back({tensor, array});
     r.kernels = kernels_of(program, chip_).size();
     r.edges = edges_of(program);
+    r.stages = stages_of(program, chip_, group.subgraph);
+    r.passes = passes_of(program);
     r.us = estimates_[g]->total_us;
     if (const arch::DramLevel* dram = arch::dram_of(chip_); dram != nullptr)
       r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes
@@ -338,7 +370,11 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   if (!fits(schedule.memory(), chip, diags, network.at)) return std::nullopt;
   if (how.simulation) schedule.simulate(*how.simulation, how.jobs, how.simulating);
   NetworkTimes out;
+  out.of = {{}, source.name, read->about, source.dtype, chip.name, {}, {}};
+  for (const expr::SuiteVariable& v : read->variables) out.of.sizes.push_back({v.name, v.value});
   out.groups = schedule.rows();
+  out.runs = runs_of(out.groups);
+  out.tensors = schedule.tensors(out.groups);
   out.programs = schedule.programs();
   out.total = schedule.total(out.groups);
   out.unfused = unfused.total(unfused.rows());
