@@ -21,8 +21,6 @@ using base::List;
 using base::Map;
 using base::Value;
 
-constexpr int kForm = 1;  // of the document; web/src/data.ts reads no other
-
 // Axes that are no path of a chip's YAML.
 bool is_path(const std::string& axis) { return axis != "base" && axis != "programs" && !axis.starts_with("program."); }
 
@@ -283,7 +281,7 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
   const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
-  return Map{{"report", kForm},
+  return Map{{"report", kReportFormat},
              {"title", sweep.title},
              {"version", version},
              {"provenance", provenance_of(store, sweep, store_path, version)},

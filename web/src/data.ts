@@ -140,8 +140,8 @@ export function textOf(coded: Coded, i: number): string | null {
   return code === null || code === undefined ? null : (coded.dictionary[code] ?? null);
 }
 
-/** The document of the page, or an error that says what is wrong with it. */
-export function decode(text: string): Report {
+/** The document of the page, whatever it is of, or an error that says what is wrong with it. */
+export function parse(text: string): { report: number } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -152,9 +152,18 @@ export function decode(text: string): Report {
         : 'The data in this file is damaged. Make the report again with `tilescope report`.',
     );
   }
-  const report = parsed as Report;
+  const report = parsed as { report: number };
   if (report.report !== kForm)
     throw new Error(`The data in this file is of form ${String(report.report)}, and this page reads form ${kForm}.`);
+  return report;
+}
+
+/** The document of a sweep. */
+export const decode = (text: string): Report => sweepOf(parse(text));
+
+/** Checked as one. */
+export function sweepOf(parsed: { report: number }): Report {
+  const report = parsed as Report;
   const wrong = inconsistency(report);
   if (wrong) throw new Error(`The data in this file is damaged: ${wrong}.`);
   return report;

@@ -4,6 +4,7 @@
 
 import { rowOf, type Column, type Report, type Source } from './data';
 import { paretoFront } from './pareto';
+import { Watched } from './watched';
 
 export interface Choice {
   chip: number | null; // highlighted everywhere
@@ -21,46 +22,22 @@ export interface CostColumn {
   values: Column;
 }
 
-type Listener = (changed: ReadonlySet<keyof Choice>) => void;
-
-export class State {
+export class State extends Watched<Choice> {
   readonly costs: CostColumn[];
-  private readonly listeners: Listener[] = [];
   private readonly cache = new Map<string, Column>();
-  private choice: Choice;
   private frontOf: unknown[] = [null];
   private knownFront: readonly number[] = [];
 
   constructor(readonly report: Report) {
-    this.costs = costsOf(report);
-    this.choice = {
+    super({
       chip: null,
       shown: report.chips.base.map((_, chip) => chip),
       source: report.chips.totals[0]?.source ?? 'predicted',
       operator: null,
       quantity: 0,
       moreCosts: true,
-    };
-  }
-
-  get(): Readonly<Choice> {
-    return this.choice;
-  }
-
-  set(patch: Partial<Choice>): void {
-    const changed = new Set<keyof Choice>();
-    for (const key of Object.keys(patch) as (keyof Choice)[]) if (patch[key] !== this.choice[key]) changed.add(key);
-    if (changed.size === 0) return;
-    this.choice = { ...this.choice, ...patch };
-    for (const listener of this.listeners) listener(changed);
-  }
-
-  /** Calls the view now, and whenever one of what it looks at has changed. */
-  watch(keys: readonly (keyof Choice)[], view: () => void): void {
-    this.listeners.push((changed) => {
-      if (keys.some((k) => changed.has(k))) view();
     });
-    view();
+    this.costs = costsOf(report);
   }
 
   /** Of every chip, the time that is looked at: of one operator, or the weighted total. */

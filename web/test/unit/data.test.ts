@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 
 import { ratioColour } from '../../src/colour';
-import { columnsOf, sorted } from '../../src/columns';
+import { columnsOf } from '../../src/columns';
 import { commandOf, decode, dimensionsOf, shortNames, type Report } from '../../src/data';
+import { sorted } from '../../src/sorted_list';
 import { State } from '../../src/state';
 import { planeOf, type Sketched } from '../../src/views/sketch';
 import { kSmall, sample } from '../sample';
