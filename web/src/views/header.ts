@@ -50,7 +50,13 @@ function chipFilter(state: State): HTMLElement {
 function timesChoice(state: State): HTMLElement {
   const r = state.report;
   const sources = r.chips.totals.map((t) => t.source);
-  const of = ['all, weighted', ...r.operators.id];
+  const networks = r.networks.map((n) => `${n.name}, weighted`);
+  const of = ['all, weighted', ...networks, ...r.operators.id];
+  const choose = (i: number) => {
+    const operator = i - 1 - networks.length;
+    if (operator >= 0) state.set({ operator, network: null });
+    else state.set({ operator: null, network: i === 0 ? null : i - 1 });
+  };
   return h(
     'span',
     { className: 'controls' },
@@ -59,14 +65,14 @@ function timesChoice(state: State): HTMLElement {
         const source = sources[i];
         if (source) state.set({ source });
       }),
-    of.length > 2 && choice('operators', of, 0, (i) => state.set({ operator: i === 0 ? null : i - 1 })),
+    of.length > 2 && choice('operators', of, 0, choose),
   );
 }
 
 function selection(state: State): HTMLElement {
   const host = h('span', { id: 'selection', aria: { live: 'polite' } });
   const names = shortNames(state.report.axes.map((a) => a.name));
-  state.watch(['chip', 'source', 'operator'], () => {
+  state.watch(['chip', 'source', 'operator', 'network'], () => {
     const chip = state.get().chip;
     host.replaceChildren();
     if (chip === null) return;

@@ -25,7 +25,7 @@ export function tableView(state: State): HTMLElement {
     ],
     title: (chip) => textOf(state.report.chips.refused, chip) ?? '',
   });
-  state.watch(['shown', 'source', 'operator'], () => {
+  state.watch(['shown', 'source', 'operator', 'network'], () => {
     front = new Set(state.front());
     list.refresh();
   });
