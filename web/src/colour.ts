@@ -60,6 +60,13 @@ const kTerms: Record<string, string> = {
   dram: '#d55e00',
   latency: '#cc79a7',
   launch: '#8c8c8c',
+  // Of chips whose cores exchange data.
+  compute: '#0072b2',
+  call: '#56b4e9',
+  exchange: '#cc79a7',
+  sync: '#a6761d',
+  arrange: '#e69f00',
+  reduce: '#009e73',
 };
 const kOtherLevels = ['#8a6fd1', '#66a61e', '#7570b3', '#a6a6a6'];
 const kSeries = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a6fd1', '#8c8c8c'];

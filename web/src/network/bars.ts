@@ -2,7 +2,7 @@
 // Where the time goes: a bar by kind of operator and one by the term that binds. A part that is clicked filters.
 
 import { seriesColour, termColour } from '../colour';
-import { h } from '../dom';
+import { absent, h } from '../dom';
 import { count, percent, time } from '../format';
 import { sharesBy, type Group, type Share } from './data';
 import type { NetworkState } from './state';
@@ -17,8 +17,13 @@ export function barsView(state: NetworkState): HTMLElement {
     state.filter(asked);
   };
   state.watch(['source'], () => {
+    const { groups } = state.report.network;
+    if (groups.every((g) => state.timeOfGroup(g) === undefined)) {
+      section.replaceChildren(h('h2', {}, 'Where the time goes'), absent('No group has a time.'));
+      return;
+    }
     const bar = (column: string, of: (g: Group) => string, colour: (name: string, i: number) => string) =>
-      barOf(folded(sharesBy(state.report.network.groups, of, (g) => state.timeOfGroup(g))), column, colour, ask);
+      barOf(folded(sharesBy(groups, of, (g) => state.timeOfGroup(g))), column, colour, ask);
     section.replaceChildren(
       h('h2', {}, `Where the ${state.get().source} time goes`),
       h('h3', {}, 'by kind of the node that computes most'),

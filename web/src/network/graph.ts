@@ -3,7 +3,7 @@
 // box its nodes with the memory levels in which tensors pass between them.
 
 import { onThemeChange, shareColour, termColour, theme } from '../colour';
-import { h } from '../dom';
+import { absent, h } from '../dom';
 import { percent, quantity, time } from '../format';
 import { kindsText, type Tensor } from './data';
 import { kHead, kLine, kWidth, layoutOf, type Layout, type Placed } from './layout';
@@ -20,6 +20,10 @@ function svg(tag: string, attributes: Record<string, string | number>, ...childr
 
 export function graphView(state: NetworkState): HTMLElement {
   const section = h('section', { id: 'graph' }, h('h2', {}, 'The network, group by group'));
+  if (state.picture.boxes.length === 0) {
+    section.append(absent('There are no groups to draw.'));
+    return section;
+  }
   const layout = layoutOf(state.picture);
   const tensors = new Map(state.report.network.tensors.map((t) => [t.tensor, t]));
   const boxes = state.picture.boxes.map((_, i) => boxOf(state, i, layout.boxes[i] as Placed));
@@ -185,7 +189,7 @@ function legend(state: NetworkState): HTMLElement {
   return h(
     'p',
     { className: 'note keys' },
-    'bound by ',
+    terms.size > 0 && 'bound by ',
     ...[...terms].map((t) => swatch(t, 'swatch')),
     levels.size > 0 && 'tensors inside a kernel pass in ',
     ...[...levels].map((l) => swatch(l, 'swatch bowed')),

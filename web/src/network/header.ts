@@ -44,12 +44,15 @@ export function headerView(state: NetworkState): HTMLElement {
 export function sentence(state: NetworkState): string {
   const n = state.report.network;
   const { total, unfused } = n;
+  const groups = `${count(total.groups, 'group')} of nodes, ${count(total.kernels, 'kernel')}.`;
+  if (total.groups === 0) return 'Nothing runs: every node is another view of its input.';
+  if (total.without_time === total.groups) return `${groups} None of them has a time: the table says why.`;
   const simulated = total.simulated_us === undefined ? '' : `, simulated ${time(total.simulated_us)}`;
-  const faster = total.predicted_us > 0 ? ` (${ratio(unfused.predicted_us / total.predicted_us)} as long)` : '';
-  const lacking = total.without_time > 0 ? ` ${count(total.without_time, 'group')} of them have no time.` : '';
+  const longer = total.predicted_us > 0 ? ` (${ratio(unfused.predicted_us / total.predicted_us)} as long)` : '';
+  const lacking = total.without_time > 0 ? ` ${total.without_time} of them without a time, which are in no sum.` : '';
   return (
-    `Predicted ${time(total.predicted_us)}${simulated}; with every node alone ${time(unfused.predicted_us)}${faster}. ` +
-    `${count(total.groups, 'group')} of nodes, ${count(total.kernels, 'kernel')}.${lacking} Host time is in no figure.`
+    `Predicted ${time(total.predicted_us)}${simulated}; with every node alone ${time(unfused.predicted_us)}${longer}. ` +
+    `${groups}${lacking} Host time is in no figure.`
   );
 }
 
@@ -135,7 +138,11 @@ export function memoryView(state: NetworkState): HTMLElement {
   const parts: [string, number, string][] = [
     ['constants', m.constant_bytes, 'weights above all'],
     ['inputs', m.input_bytes, ''],
-    ['arena of other tensors', m.between_bytes, `${quantity(m.live_bytes, 'B')} of it in use at once, at ${m.at}`],
+    [
+      'arena of other tensors',
+      m.between_bytes,
+      m.at === '' ? '' : `${quantity(m.live_bytes, 'B')} of it in use at once, at ${m.at}`,
+    ],
   ];
   const share = (bytes: number) => `${(100 * bytes) / Math.max(m.capacity_bytes, m.bytes, 1)}%`;
   const bar = h(

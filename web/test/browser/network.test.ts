@@ -181,6 +181,18 @@ for (const scheme of ['light', 'dark'] as const)
       { scheme },
     ));
 
+test('a network of views alone is a page too', () => {
+  const report = network(kFourLayers);
+  const none = { groups: 0, without_time: 0, kernels: 0, predicted_us: 0, dram_bytes: 0, intermediate_bytes: 0 };
+  const total = { ...none, speed_of_light_us: 0 };
+  report.network = { ...report.network, groups: [], runs: [], tensors: [], total, unfused: total };
+  return onPageOf(browser, report, async (page) => {
+    expect(await page.locator('#counts').innerText()).toContain('Nothing runs');
+    expect(await page.locator('#graph .absent').count()).toBe(1);
+    expect(await rows(page)).toEqual([]);
+  });
+});
+
 test('nothing is wider than the window', () =>
   onPageOf(
     browser,

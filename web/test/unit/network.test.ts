@@ -51,7 +51,7 @@ test('a box reads the boxes that write its tensors', () => {
 test('a group without a time has none in its box, and none in the sums', () => {
   const failed = network({ ...kFourLayers, failed: true });
   expect(pictureOf(failed.network).boxes[5]?.predicted_us).toBe(null);
-  expect(sentence(new NetworkState(failed))).toContain('1 group of them have no time');
+  expect(sentence(new NetworkState(failed))).toContain('1 of them without a time');
   expect(
     sharesBy(
       failed.network.groups,
@@ -59,6 +59,14 @@ test('a group without a time has none in its box, and none in the sums', () => {
       (g) => g.predicted_us,
     ).map((s) => s.name),
   ).toEqual(['MatMul', 'Gather']);
+});
+
+test('a network of which nothing runs, or nothing has a time, says so', () => {
+  const views = network({ ...kFourLayers, simulated: false });
+  views.network.total = { ...views.network.total, groups: 0, kernels: 0 };
+  expect(sentence(new NetworkState(views))).toContain('every node is another view');
+  views.network.total = { ...views.network.total, groups: 3, without_time: 3 };
+  expect(sentence(new NetworkState(views))).toContain('None of them has a time');
 });
 
 test('shares are of all groups, the largest first, and small ones are one part', () => {
