@@ -66,6 +66,8 @@ class ArchOptions {
   bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
   // Whether there is a --set.
   bool is_changed() const { return !sets_.empty(); }
+  // Each --set as it was given.
+  const std::vector<std::string>& changes() const { return sets_; }
 
  private:
   std::vector<arch::Override> overrides(base::Diagnostics& diags) const;

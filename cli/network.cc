@@ -152,8 +152,10 @@ int time(const Options& o) {
   how.constructing = phases.phase("nodes");
   how.simulating = phases.phase("runs of kernels");
   if (o.simulate) how.simulation.emplace(api::SimulationMode::kSampled);
-  const auto times = api::time_network(o.source, *a, how, diags);
+  auto times = api::time_network(o.source, *a, how, diags);
   if (!times) return report(diags);
+  times->of.version = TILESCOPE_VERSION;
+  times->of.changes = o.arch.changes();
   report_notes(diags);
   if (!o.folder.empty() &&
       !(write_programs(times->programs, o.folder) &&

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// tilescope report: a sweep as one HTML file that a browser opens.
+// tilescope report: a sweep, or a network's times, as one HTML file that a browser opens.
 
 #include "experiments/report/report.h"
 
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/stored_sweep.h"
 #include "cli/usage.h"
+#include "experiments/report/network.h"
 
 namespace tilescope::cli {
 namespace {
@@ -27,6 +29,19 @@ bool is_place_for_page(const std::string& file, base::Diagnostics& diags) {
   return false;
 }
 
+std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diags) {
+  const std::string& source = o.sweep.store;
+  if (experiments::is_network_document(source)) {
+    if (o.sweep.title.empty()) return experiments::network_report(source, TILESCOPE_VERSION, diags);
+    diags.error({diags.add_source("--sweep " + o.sweep.title)}, source + " is no store of sweeps");
+    return std::nullopt;
+  }
+  const auto store = experiments::Store::open(source, diags);
+  const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
+  if (!sweep) return std::nullopt;
+  return experiments::report_document(*store, *sweep, source, TILESCOPE_VERSION);
+}
+
 int run(const Options& o) {
   base::Diagnostics diags;
   if (!o.json && !is_place_for_page(o.out, diags)) return report(diags);
@@ -35,17 +50,14 @@ int run(const Options& o) {
     fmt::print(stderr, "{}\n", *why);
     return kFailed;
   }
-  const auto store = experiments::Store::open(o.sweep.store, diags);
-  if (!store) return report(diags);
-  const auto sweep = chosen_sweep(*store, o.sweep, diags);
-  if (!sweep) return report(diags);
-  const base::Value document = experiments::report_document(*store, *sweep, o.sweep.store, TILESCOPE_VERSION);
+  const auto document = document_of(o, diags);
+  if (!document) return report(diags);
   if (o.json) {
-    print_json(document);
+    print_json(*document);
     return kDone;
   }
   constexpr double kMega = 1e6;
-  const std::size_t bytes = experiments::write_report(document, page, o.out);
+  const std::size_t bytes = experiments::write_report(*document, page, o.out);
   fmt::print("{}: {:.1f} MB, opens in any browser\n", o.out, static_cast<double>(bytes) / kMega);
   return kDone;
 }
@@ -54,8 +66,11 @@ int run(const Options& o) {
 
 void add_report(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("report", "Write a sweep as one HTML file that a browser opens");
+  CLI::App* command =
+      app.add_subcommand("report", "Write a sweep, or a network's times, as one HTML file that a browser opens");
   o->sweep.add_to(*command);
+  command->get_option("STORE")->description(
+      "The store of a sweep, or a network's times: network.json, as network --arch A -o DIR writes it");
   auto* out = command->add_option("-o,--output", o->out, "The file to write: .html")->check(some_text());
   add_json(*command, o->json)->excludes(out);
   command->callback([o, &status] {

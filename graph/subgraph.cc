@@ -46,8 +46,8 @@ class Joiner {
       : network_(network), uses_(uses), nodes_(nodes) {}
 
   std::optional<Subgraph> join(std::string& refusal) {
-    for (const std::size_t n : nodes_)
-      if (!add(network_.nodes[n], refusal)) return std::nullopt;
+    for (; node_ < nodes_.size(); ++node_)
+      if (!add(network_.nodes[nodes_[node_]], refusal)) return std::nullopt;
     problem_.text = fmt::format("{}", fmt::join(stages_, "; "));
     base::Diagnostics diags;
     auto e = expr::build(problem_, diags);
@@ -55,7 +55,7 @@ class Joiner {
       refusal = diags.sentences().front();
       return std::nullopt;
     }
-    return Subgraph{*std::move(e), std::move(arrays_)};
+    return Subgraph{*std::move(e), std::move(arrays_), std::move(node_of_)};
   }
 
  private:
@@ -82,6 +82,7 @@ class Joiner {
       names[out.tensor] = name;
       if (!given(name, out.element, refusal)) return false;
       written_[root] = {name, out.written};
+      node_of_[name] = node_;
       arrays_[name] = root;
     }
     stages_.push_back(renamed(node.stages.text, names));
@@ -133,6 +134,7 @@ class Joiner {
         return std::nullopt;
       }
       name = next('V', views_);
+      node_of_[name] = node_;
       if (!given(name, network_.tensors.at(tensor).element, refusal)) return std::nullopt;
       stages_.push_back(
           fmt::format("{}[{}] = {}[{}]", name, fmt::join(axes, ","), made->second.name, fmt::join(*at, ",")));
@@ -152,7 +154,7 @@ class Joiner {
       const std::string name(token.text);
       const bool is_tensor = tokens[t + 1].text == "[";
       if (!names.contains(name) && !is_tensor) continue;  // a function
-      if (!names.contains(name)) names[name] = next('T', temporaries_);
+      if (!names.contains(name)) node_of_[names[name] = next('T', temporaries_)] = node_;
       const auto begin = static_cast<std::size_t>(token.text.data() - text.data());
       out += text.substr(copied, begin - copied) + names[name];
       copied = begin + token.text.size();
@@ -168,6 +170,8 @@ class Joiner {
   std::map<std::string, Written> written_;                                     // by root
   std::vector<std::pair<std::pair<std::string, Shape>, std::string>> inputs_;  // names by root and shape
   std::map<std::string, std::string> arrays_;
+  std::map<std::string, std::size_t> node_of_;
+  std::size_t node_ = 0;  // the position of the one that is added
   int axes_ = 0, read_ = 0, results_ = 0, temporaries_ = 0, views_ = 0;
 };
 

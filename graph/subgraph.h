@@ -40,6 +40,8 @@ struct Subgraph {
   expr::Expression expression;
   // The array of each of the expression's inputs and results, by their names in it.
   std::map<std::string, std::string> arrays;
+  // The node of each tensor that a stage writes, by its position among the nodes: results and what is between stages.
+  std::map<std::string, std::size_t> node_of;
 };
 
 // The element type in which a chip holds and computes such elements: integers of up to 64 bits are i32, truth values

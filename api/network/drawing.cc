@@ -8,16 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/network/detail/flow.h"
 #include "api/network/detail/loaded.h"
+#include "api/network/detail/runs.h"
 
 namespace tilescope::api {
 namespace {
 
 constexpr const char* kInput = "input";
-// Longer runs are not looked for.
-constexpr int kMaxPeriod = 400;
-// Fewer nodes are clearer as they are.
-constexpr int kMinFolded = 5;
 
 bool is_view(const graph::NetworkNode& n) {
   return std::all_of(n.stages.outputs.begin(), n.stages.outputs.end(),
@@ -55,8 +53,7 @@ std::vector<DrawnNode> nodes_of(const LoadedNetwork& n, int& inputs) {
     }
     for (const std::string& o : node.outputs) writer[o] = static_cast<int>(out.size());
     const auto t = n.network.tensors.find(node.outputs.front());
-    const std::string name = node.name.substr(node.name.rfind('.') + 1);
-    out.push_back({node.kind == graph::kWrittenKind ? name : node.kind, weights_of(node, n.network),
+    out.push_back({shown_kind(node), weights_of(node, n.network),
                    t == n.network.tensors.end() ? "" : fmt::format("{}", fmt::join(t->second.shape, "x")),
                    std::move(from), 0});
   }
@@ -74,38 +71,6 @@ std::vector<int> signatures(const std::vector<DrawnNode>& nodes, int inputs) {
     out.push_back(known.emplace(std::move(text), static_cast<int>(known.size())).first->second);
   }
   return out;
-}
-
-// The run within [begin, end) that folds most nodes; `times` is 1 where there is none.
-DrawnRun longest_run(const std::vector<int>& s, int begin, int end) {
-  DrawnRun best{begin, begin, 1};
-  int folded = kMinFolded - 1;
-  for (int period = 1; period <= std::min(kMaxPeriod, (end - begin) / 2); ++period) {
-    int equal = 0;  // nodes in a row that are those of one period before
-    for (int i = begin + period; i <= end; ++i) {
-      if (i < end && s[static_cast<std::size_t>(i)] == s[static_cast<std::size_t>(i - period)]) {
-        ++equal;
-        continue;
-      }
-      const int copies = equal / period;
-      if (copies * period > folded) {
-        folded = copies * period;
-        const int first = i - equal - period;
-        best = {first, first + period - 1, copies + 1};
-      }
-      equal = 0;
-    }
-  }
-  return best;
-}
-
-void find_runs(const std::vector<int>& s, int begin, int end, std::vector<DrawnRun>& out) {
-  if (end - begin < 2) return;
-  const DrawnRun run = longest_run(s, begin, end);
-  if (run.times == 1) return;
-  find_runs(s, begin, run.first, out);
-  out.push_back(run);
-  find_runs(s, run.first + (run.last - run.first + 1) * run.times, end, out);
 }
 
 void set_layers(std::vector<DrawnNode>& nodes) {
@@ -130,8 +95,7 @@ void set_layers(std::vector<DrawnNode>& nodes) {
 NetworkDrawing drawing_of(const LoadedNetwork& n) {
   int inputs = 0;
   const std::vector<DrawnNode> all = nodes_of(n, inputs);
-  std::vector<DrawnRun> runs;
-  find_runs(signatures(all, inputs), inputs, static_cast<int>(all.size()), runs);
+  const std::vector<EqualRuns> runs = equal_runs(signatures(all, inputs), inputs);
   // Where the nodes are drawn: copies stand for those of the first run.
   std::vector<int> drawn(all.size(), -1), kept;
   auto run = runs.begin();

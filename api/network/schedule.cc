@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "api/kernels.h"
+#include "api/network/detail/flow.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "expr/work.h"
@@ -86,6 +87,7 @@ std::vector<NetworkGroupRow> Schedule::rows() const {
     NetworkGroupRow& r = out.emplace_back();
     r.nodes = {n.name};
     r.kinds = {n.kind};
+    r.kind = shown_kind(n);
     r.error = why;
   }
   return out;
@@ -140,10 +142,32 @@ NetworkMemory Schedule::memory() const {
     const graph::NetworkTensor& t = network_.tensors.at(name);
     (t.role == graph::TensorRole::kConstant ? out.constant_bytes : out.input_bytes) += chip_bytes(t);
   }
-  const Arena arena = arena_of(written(), arch::home_memory_of(chip_).transaction.n);
+  const arch::HomeMemory home = arch::home_memory_of(chip_);
+  out.level = home.name;
+  out.capacity_bytes = static_cast<double>(home.capacity.n);
+  const Arena arena = arena_of(written(), home.transaction.n);
   out.between_bytes = static_cast<double>(arena.bytes);
   out.live_bytes = static_cast<double>(arena.live_bytes);
   if (arena.at < grouping_.groups.size()) out.at = network_.nodes[grouping_.groups[arena.at].nodes.back()].name;
+  return out;
+}
+
+std::vector<NetworkTensorRow> Schedule::tensors(const std::vector<NetworkGroupRow>& rows) const {
+  std::vector<NetworkTensorRow> out;
+  std::set<std::string> seen;
+  for (const NetworkGroupRow& r : rows)
+    for (const auto* names : {&r.reads, &r.writes})
+      for (const std::string& name : *names) {
+        if (!seen.insert(name).second) continue;
+        const graph::NetworkTensor& t = network_.tensors.at(name);
+        const auto dtype = graph::dtype_of(t.element);
+        out.push_back({name, fmt::format("{}", fmt::join(t.shape, "x")),
+                       dtype ? std::string(base::name_of(*dtype)) : "", chip_bytes(t),
+                       t.role == graph::TensorRole::kConstant ? "constant"
+                       : uses_.is_result(name)                ? "output"
+                       : uses_.writer(name)                   ? "between"
+                                                              : "input"});
+      }
   return out;
 }
 
@@ -212,6 +236,11 @@ NetworkGroupRow Schedule::row(std::size_t g) const {
     r.nodes.push_back(network_.nodes[n].name);
     r.kinds.push_back(network_.nodes[n].kind);
   }
+  r.kind = shown_kind(network_.nodes[group.nodes[busiest_node(group.subgraph)]]);
+  for (const auto& [tensor, array] : group.subgraph.arrays) {
+    std::vector<std::string>& names = group.subgraph.node_of.contains(tensor) ? r.writes : r.reads;
+    if (std::find(names.begin(), names.end(), array) == names.end()) names.push_back(array);
+  }
   const expr::Expression& e = group.subgraph.expression;
   for (const expr::Stage& s : e.stages) r.op += (r.op.empty() ? "" : "; ") + s.text;
   r.sizes = sizes_of(e);
@@ -231,6 +260,8 @@ NetworkGroupRow Schedule::row(std::size_t g) const {
   for (const auto& [tensor, array] : group.subgraph.arrays) r.arrays.push_back({tensor, array});
   r.kernels = kernels_of(program, chip_).size();
   r.edges = edges_of(program);
+  r.stages = stages_of(program, chip_, group.subgraph);
+  r.passes = passes_of(program);
   r.us = estimates_[g]->total_us;
   if (const arch::DramLevel* dram = arch::dram_of(chip_); dram != nullptr)
     r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/network/detail/flow.h"
 #include "api/network/detail/grouping.h"
 #include "api/network/detail/loaded.h"
 #include "api/network/detail/schedule.h"
@@ -28,7 +29,11 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   if (!fits(schedule.memory(), chip, diags, network.at)) return std::nullopt;
   if (how.simulation) schedule.simulate(*how.simulation, how.jobs, how.simulating);
   NetworkTimes out;
+  out.of = {{}, source.name, read->about, source.dtype, chip.name, {}, {}};
+  for (const expr::SuiteVariable& v : read->variables) out.of.sizes.push_back({v.name, v.value});
   out.groups = schedule.rows();
+  out.runs = runs_of(out.groups);
+  out.tensors = schedule.tensors(out.groups);
   out.programs = schedule.programs();
   out.total = schedule.total(out.groups);
   out.unfused = unfused.total(unfused.rows());

@@ -11,6 +11,8 @@
 #include "api/common/progress.h"
 #include "api/common/totals.h"
 #include "api/compile.h"
+#include "api/network/figures.h"
+#include "api/network/flow.h"
 #include "api/network/network.h"
 #include "api/simulate/simulate.h"
 #include "arch/spec.h"
@@ -23,12 +25,16 @@ namespace tilescope::api {
 // A group of nodes with its program's time. Times are those in the network's order: a kernel finds in the device's
 // caches what those before it have left there.
 struct NetworkGroupRow {
-  std::vector<std::string> nodes, kinds;  // in their order
-  std::string op, sizes;                  // its stages, and the sizes of their axes
-  std::string program;                    // the id of its program among NetworkTimes::programs
-  base::Map arrays;                       // tensors of the program, and the network's for each
+  std::vector<std::string> nodes, kinds;   // in their order
+  std::string kind;                        // of the node that computes most
+  std::string op, sizes;                   // its stages, and the sizes of their axes
+  std::string program;                     // the id of its program among NetworkTimes::programs
+  base::Map arrays;                        // tensors of the program, and the network's for each
+  std::vector<std::string> reads, writes;  // the network's tensors
   std::size_t kernels = 0;
   std::vector<std::string> edges;  // tensors between its stages, with the level that holds each
+  std::vector<NetworkStageRow> stages;
+  std::vector<NetworkPassRow> passes;
   double operations = 0;
   double bytes = 0;  // what it reads and writes, each byte once
   std::optional<double> us, speed_of_light_us, dram_bytes;
@@ -42,13 +48,19 @@ template <class V>
 void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
   v.field({"nodes", "", "Names of its nodes."}, base::List(r.nodes.begin(), r.nodes.end()));
   v.field({"kinds", "", "ONNX's kinds of its nodes."}, base::List(r.kinds.begin(), r.kinds.end()));
+  v.field({"kind", "", "Kind of the node that computes most; of stages in index notation, the last part of its name."},
+          r.kind);
   v.field({"operator", "", "Its stages in index notation, as --op reads them."}, r.op);
   v.field({"sizes", "", "Sizes of its axes, as --size reads them."}, r.sizes);
   v.field({"program", "", "The id of its program, the name of its file."}, base::unless_empty(r.program));
   v.field({"arrays", "", "Tensors of the program, and the network's tensor for each."}, r.arrays);
+  v.field({"reads", "", "The network's tensors that it reads."}, base::List(r.reads.begin(), r.reads.end()));
+  v.field({"writes", "", "The network's tensors that it writes."}, base::List(r.writes.begin(), r.writes.end()));
   v.field({"kernels", "", "Kernels of its program."}, r.kernels);
   v.field({"edges", "", "Tensors between its stages, and the memory level that holds each."},
           base::List(r.edges.begin(), r.edges.end()));
+  v.list({"stages", "", "Stages of its program, in their order."}, r.stages);
+  v.list({"passes", "", "Tensors that pass from stage to stage."}, r.passes);
   v.field({"operations", "", "Arithmetic operations; a multiply-add is two."}, r.operations);
   v.field({"bytes", "B", "What it reads and writes, each byte once."}, r.bytes);
   v.field({"predicted_us", "us", "Time by the model, after the groups before it."}, r.us);
@@ -109,6 +121,8 @@ struct NetworkMemory {
   double between_bytes = 0;                    // the arena of what groups write
   double live_bytes = 0;                       // the most of it that is needed at a time
   std::string at;                              // the node at which that is
+  std::string level;                           // the memory that holds the network
+  double capacity_bytes = 0;
   double bytes() const { return constant_bytes + input_bytes + between_bytes; }
 };
 
@@ -121,14 +135,39 @@ void describe(V& v, base::Is<NetworkMemory> auto& m) {
           m.between_bytes);
   v.field({"live_bytes", "B", "The most bytes of these tensors that are needed at a time."}, m.live_bytes);
   v.field({"at", "", "The node at which they are."}, m.at);
+  v.field({"level", "", "The chip's memory that holds the network."}, m.level);
+  v.field({"capacity_bytes", "B", "Capacity of that memory."}, m.capacity_bytes);
+}
+
+// Which network is timed, on which chip.
+struct TimedNetwork {
+  std::string version;  // of the program that timed it
+  std::string network, about, dtype, arch;
+  std::vector<NetworkSize> sizes;
+  std::vector<std::string> changes;  // of the chip, as --set has them
+};
+
+template <class V>
+void describe(V& v, base::Is<TimedNetwork> auto& t) {
+  v.field({"format", "", "The document's format."}, kNetworkFormat);
+  v.field({"version", "", "The version of Tilescope that wrote it."}, t.version);
+  v.field({"network", "", "Its name or file."}, t.network);
+  v.field({"about", "", "What it is; absent of an ONNX file."}, base::unless_empty(t.about));
+  v.numbers({{"sizes", "", "Its variables with their values."}, "", ""}, t.sizes, &NetworkSize::value);
+  v.field({"dtype", "", "Element type of all real numbers, where one was asked for."}, base::unless_empty(t.dtype));
+  v.field({"arch", "", "Name of the chip."}, t.arch);
+  v.field({"set", "", "Changes of the chip, as --set has them."}, base::List(t.changes.begin(), t.changes.end()));
 }
 
 struct NetworkTimes {
-  std::vector<NetworkGroupRow> groups;   // in the order in which they run
-  std::vector<ProgramToWrite> programs;  // of the groups, each different one once
-  NetworkTotal total, unfused;           // of these groups; with every node alone
-  double least_us = 0;                   // roofline of the whole network: what comes from outside, once
-  double launch_us = 0;                  // part of total.us
+  TimedNetwork of;
+  std::vector<NetworkGroupRow> groups;    // in the order in which they run
+  std::vector<NetworkRunRow> runs;        // of equal groups, in order
+  std::vector<NetworkTensorRow> tensors;  // in the order in which groups read or write them first
+  std::vector<ProgramToWrite> programs;   // of the groups, each different one once
+  NetworkTotal total, unfused;            // of these groups; with every node alone
+  double least_us = 0;                    // roofline of the whole network: what comes from outside, once
+  double launch_us = 0;                   // part of total.us
   NetworkMemory memory;
   std::vector<BoundRatio> bound_ratios;  // shares of the time by bottleneck, largest first
   std::size_t distinct = 0;              // different expressions among the groups
@@ -141,7 +180,10 @@ struct NetworkTimes {
 
 template <class V>
 void describe(V& v, base::Is<NetworkTimes> auto& t) {
+  v.part(t.of);
   v.list({"groups", "", "Groups of nodes in the order in which they run."}, t.groups);
+  v.list({"runs", "", "Runs of equal groups."}, t.runs);
+  v.list({"tensors", "", "Tensors in the chip's memory that groups read and write."}, t.tensors);
   v.object({"total", "", "Sums over the groups."}, std::optional(t.total));
   v.object({"unfused", "", "The same with every node alone."}, std::optional(t.unfused));
   v.field(

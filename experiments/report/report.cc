@@ -12,6 +12,7 @@
 #include "experiments/multi_fidelity/result.h"
 #include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
+#include "experiments/report/detail/networks.h"
 #include "experiments/report/detail/rows.h"
 
 namespace tilescope::experiments {
@@ -20,8 +21,6 @@ namespace {
 using base::List;
 using base::Map;
 using base::Value;
-
-constexpr int kForm = 1;  // of the document; web/src/data.ts reads no other
 
 // Axes that are no path of a chip's YAML.
 bool is_path(const std::string& axis) { return axis != "base" && axis != "programs" && !axis.starts_with("program."); }
@@ -130,11 +129,11 @@ List quantities(const Store& store, const std::vector<StoredPoint>& points) {
   });
 }
 
-// Totals of the sources that have any, the one first that the sweep was asked for.
-List totals(const SweepRows& rows, const std::string& evaluator) {
+// Totals of the sources that have any, the one first that the sweep was asked for; of all operators, or some.
+List totals(const SweepRows& rows, const std::string& evaluator, const std::vector<bool>& of = {}) {
   List out;
   const auto add = [&](std::string_view source, const Times& times) {
-    const Times total = rows.totals(times);
+    const Times total = rows.totals(times, of);
     Map entry{{"source", source}, {"total_us", numbers(total)}, {"ratio", numbers(rows.totals_over_base(total))}};
     if (any(times)) out.emplace_back(std::move(entry));
   };
@@ -234,6 +233,15 @@ Map operators_of(const StoredSweep& sweep) {
            column([&](const StoredWorkload& w) { return sequence ? Value(of_sequence) : Value(options_of(w)); })}};
 }
 
+List networks_of(const StoredSweep& sweep, const SweepRows& rows) {
+  return list_of(networks_of(sweep), [&](const SweptNetwork& n) {
+    List operators;
+    for (std::size_t w = 0; w < n.of.size(); ++w)
+      if (n.of[w]) operators.emplace_back(w);
+    return Map{{"name", n.name}, {"operators", std::move(operators)}, {"totals", totals(rows, sweep.evaluator, n.of)}};
+  });
+}
+
 Map counts_of(const SweepRows& rows) {
   const auto refused = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
@@ -283,13 +291,14 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
   const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
-  return Map{{"report", kForm},
+  return Map{{"report", kReportFormat},
              {"title", sweep.title},
              {"version", version},
              {"provenance", provenance_of(store, sweep, store_path, version)},
              {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}, {"sequence", sweep.is_sequence()}}},
              {"counts", counts_of(rows)},
              {"operators", operators_of(sweep)},
+             {"networks", networks_of(sweep, rows)},
              {"axes", std::move(axes)},
              {"chips", chips_of(store, sweep, rows, std::move(places))},
              {"rows", rows_of(rows, std::move(program_codes))},

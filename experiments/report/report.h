@@ -13,6 +13,8 @@
 
 namespace tilescope::experiments {
 
+inline constexpr int kReportFormat = 1;  // of the document; web/src/data.ts reads no other
+
 // The document of the sweep. `version` is that of the tool that writes it. Throws StoreError where the store cannot be
 // read.
 base::Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,

@@ -118,11 +118,12 @@ void SweepRows::add(const StoredRow* row) {
     ++done;
 }
 
-Times SweepRows::totals(const Times& times) const {
+Times SweepRows::totals(const Times& times, const std::vector<bool>& of) const {
   Times out;
   for (std::size_t p = 0; p < points.size(); ++p) {
     std::optional<double> sum = workloads.empty() ? std::nullopt : std::optional(0.0);
     for (std::size_t w = 0; w < workloads.size(); ++w) {
+      if (!of.empty() && !of[w]) continue;
       const auto us = times[p * workloads.size() + w];
       sum = sum && us ? std::optional(*sum + workloads[w].weight * *us) : std::nullopt;
     }

@@ -36,6 +36,9 @@ class WorkloadsReader {
     const base::List* items = base::as_list(&workloads, "workloads", diags_);
     if (items == nullptr) return {};
     if (items->empty()) diags_.error(workloads.at, "workloads: no operator; list one at least");
+    for (const Value& item : *items)
+      if (const Value* network = item.find("network"))
+        if (const auto* name = network->get_if<std::string>()) ++listed_[*name];
     for (const Value& item : *items) read_item(item);
     return {std::move(out_), std::move(tensors_)};
   }
@@ -100,7 +103,8 @@ class WorkloadsReader {
     }
   }
 
-  // Its groups on the first base: those that share kernels there are one operator at every point.
+  // Its groups on the first base: those that share kernels there are one operator at every point. Their names begin
+  // with the network's, and its sizes and element type where it is listed several times.
   void read_network(const Value& network, const Value* sizes, const Value* fuse, const Value* dtype, double weight) {
     const auto name = base::as_text(&network, "network", diags_);
     const auto given = base::as_text(sizes, "size", diags_);
@@ -117,11 +121,20 @@ class WorkloadsReader {
                    fmt::format("network: {}", e.at.line == 0 ? fmt::format("'{}': {}", *name, e.text) : own.format(e)));
     if (!operators) return;
     for (const base::Diagnostic& n : own.notes()) diags_.note(network.at, n.text);
+    std::string label = *name;
+    for (const auto& more : {given, of_all})
+      if (more && listed_[*name] > 1) label += " " + *more;
     for (auto& [op, arrays] : *operators) {
       const std::size_t number = tensors_.count();
       if (sequence_) tensors_.add(op.expression, arrays);
-      add({op.id, op.kind, weight * static_cast<double>(op.count), std::move(op.expression), {}, network.at, number},
-          network.at, Given::kByNetwork, given.value_or(""), *name);
+      add({fmt::format("{}: {}", label, op.id),
+           op.kind,
+           weight * static_cast<double>(op.count),
+           std::move(op.expression),
+           {},
+           network.at,
+           number},
+          network.at, Given::kByNetwork);
     }
   }
 
@@ -165,10 +178,9 @@ class WorkloadsReader {
   enum class Given { kBySuite, kByNetwork, kById, kUnnamed };
 
   // What is there already counts more, under any name where it is given none. What only bears the name of another gets
-  // the sizes of its suite or network behind it, the network's name, or its element type; in a sequence an operator of
-  // a network gets one of these, or a number, in any case.
-  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {},
-           const std::string& network = {}) {
+  // the sizes of its suite behind it, or its element type; in a sequence an operator of a network gets one of these, or
+  // a number, in any case.
+  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {}) {
     w.document = document_of(w.expression);
     const auto named = [&](const std::string& name) {
       return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
@@ -181,7 +193,7 @@ class WorkloadsReader {
     auto there = named(w.name);
     const bool of_network = given == Given::kByNetwork;
     const auto is_taken = [&] { return there != out_.end() && ((sequence_ && of_network) || !is_same(*there)); };
-    for (const std::string& more : {variables, network, expr::dtypes_text(w.expression)}) {
+    for (const std::string& more : {variables, expr::dtypes_text(w.expression)}) {
       if (!is_taken() || (given != Given::kBySuite && !of_network)) break;
       if (more.empty()) continue;
       w.name += " " + more;
@@ -205,6 +217,7 @@ class WorkloadsReader {
   const std::vector<SweepBase>& bases_;
   const SweepFile& file_;
   Diagnostics& diags_;
+  std::map<std::string, int> listed_;  // how often each network is
   int unnamed_ = 0;
   std::vector<SweepWorkload> out_;
   expr::TensorsOfSequence tensors_;

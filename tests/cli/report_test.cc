@@ -42,8 +42,9 @@ TEST_F(Report, WritesOneFile) {
   const std::string page = text_of_file(path("r.html"));
   const Json document = Json::parse(page.substr(6, page.size() - 6 - 7));
   EXPECT_EQ(document, json({"report", "r.db"}));
-  EXPECT_THAT(keys_of(document), ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators",
-                                             "axes", "chips", "rows", "programs", "accuracy", "multi_fidelity"));
+  EXPECT_THAT(keys_of(document),
+              ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators", "networks",
+                          "axes", "chips", "rows", "programs", "accuracy", "multi_fidelity"));
   EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"bases":1,"refused":0,"rows":3,"done":3,"failed":0})"));
 }
 
@@ -79,6 +80,41 @@ TEST_F(Report, OfASequenceTheCommandCompilesTheSequence) {
   for (const char* others : {"  - {suite: layer.yaml, only: [first, second]}\n",
                              "  - {suite: layer.yaml}\n  - {suite: layer.yaml, size: i=32}\n"})
     EXPECT_TRUE(report(others).at("operators").at("command").at(1).is_null()) << others;
+}
+
+// Operators of a network bear its name, and its total is there; twice listed, the sizes tell the two apart.
+TEST_F(Report, HasTheNetworksOfASweepByName) {
+  write("mine.yaml",
+        "about: mine\nvariables: {rows: 64}\ninputs: {x: [rows, 64]}\nnodes:\n  - y = MatMul(x, weight[64, 64])\n"
+        "  - z = Softmax(y)\n");
+  write("s.yaml", R"(sweep: networks
+base: a100
+axes: {core.count: [54]}
+workloads:
+  - {network: mine.yaml, size: rows=64, weight: 2}
+  - {network: mine.yaml, size: rows=128}
+  - {network: nerf, size: 'points=64'}
+  - {op: "E[i] = X[i] + 1", size: i=4096, id: plus}
+)");
+  ASSERT_EQ(run({"sweep", "s.yaml", "--store", "n.db"}).status, 0);
+  const Json j = json({"report", "n.db"});
+  std::vector<std::string> names;
+  double all = 0;
+  for (const Json& n : j.at("networks")) {
+    names.push_back(n.at("name"));
+    EXPECT_FALSE(n.at("operators").empty());
+    for (const Json& op : n.at("operators"))
+      EXPECT_THAT(j.at("operators").at("id").at(op.get<std::size_t>()).get<std::string>(),
+                  testing::StartsWith(names.back() + ": "));
+    all += n.at("totals").at(0).at("total_us").at(0).get<double>();
+    EXPECT_EQ(n.at("totals").at(0).at("ratio").at(0), 1);
+  }
+  EXPECT_THAT(names, ElementsAre("mine.yaml rows=64", "mine.yaml rows=128", "nerf"));
+  const double total = j.at("chips").at("totals").at(0).at("total_us").at(0);
+  const double plus = j.at("rows").at("predicted_us").at(j.at("operators").at("id").size() - 1);
+  EXPECT_NEAR(all + plus, total, 1e-3 * total);
+  sweep();
+  EXPECT_TRUE(json({"report", "r.db"}).at("networks").empty());
 }
 
 TEST_F(Report, SaysHowToGetThePage) {

@@ -85,6 +85,8 @@ TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_THAT(bad_input({"predict", "--arch", "v100", "--program", "p", "--batch", "b"}),
               HasSubstr("--program excludes --batch"));
   EXPECT_THAT(bad_input({"arch", "check"}), HasSubstr("FILE is required"));
+  EXPECT_EQ(bad_input({"report", "network.json"}), "tilescope report: -o is required; see tilescope report --help\n");
+  EXPECT_THAT(bad_input({"report", "network.json", "--json", "-o", "n.html"}), HasSubstr("--output excludes --json"));
 }
 
 TEST_F(Usage, OfNumbersAndEmptyTexts) {

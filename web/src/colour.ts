@@ -60,6 +60,13 @@ const kTerms: Record<string, string> = {
   dram: '#d55e00',
   latency: '#cc79a7',
   launch: '#8c8c8c',
+  // Of chips whose cores exchange data.
+  compute: '#0072b2',
+  call: '#56b4e9',
+  exchange: '#cc79a7',
+  sync: '#a6761d',
+  arrange: '#e69f00',
+  reduce: '#009e73',
 };
 const kOtherLevels = ['#8a6fd1', '#66a61e', '#7570b3', '#a6a6a6'];
 const kSeries = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a6fd1', '#8c8c8c'];
@@ -81,15 +88,28 @@ const mix = (a: Rgb, b: Rgb, share: number): Rgb => a.map((x, i) => Math.round(x
 const linear = (x: number): number => (x <= 10.31 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
 const kEqualContrast = 0.179;
 
-/**
- * Of a ratio to the base: blue is faster, orange slower, neutral equal; the strongest colour at `most` times faster or
- * slower. The ink is what reads on it.
- */
-export function ratioColour(ratio: number, most: number, dark: boolean): { fill: string; ink: string } {
-  const middle: Rgb = dark ? [38, 44, 51] : [246, 246, 244];
-  const end: Rgb = ratio < 1 ? (dark ? [47, 128, 196] : [33, 113, 181]) : dark ? [201, 104, 34] : [217, 95, 14];
-  const share = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(Math.max(most, 1.0001)));
-  const fill = mix(middle, end, share);
+type Painted = { fill: string; ink: string };
+
+/** The ink is what reads on the fill. */
+function painted(fill: Rgb): Painted {
   const luminance = 0.2126 * linear(fill[0]) + 0.7152 * linear(fill[1]) + 0.0722 * linear(fill[2]);
   return { fill: `rgb(${fill.join(' ')})`, ink: luminance > kEqualContrast ? '#000000' : '#ffffff' };
 }
+
+const middleOf = (dark: boolean): Rgb => (dark ? [38, 44, 51] : [246, 246, 244]);
+const orangeOf = (dark: boolean): Rgb => (dark ? [201, 104, 34] : [217, 95, 14]);
+const blueOf = (dark: boolean): Rgb => (dark ? [47, 128, 196] : [33, 113, 181]);
+
+/**
+ * Of a ratio to the base: blue is faster, orange slower, neutral equal; the strongest colour at `most` times faster or
+ * slower.
+ */
+export function ratioColour(ratio: number, most: number, dark: boolean): Painted {
+  const end = ratio < 1 ? blueOf(dark) : orangeOf(dark);
+  const share = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(Math.max(most, 1.0001)));
+  return painted(mix(middleOf(dark), end, share));
+}
+
+/** Of a share from 0, neutral, to 1, the strongest colour. */
+export const shareColour = (share: number, dark: boolean): Painted =>
+  painted(mix(middleOf(dark), orangeOf(dark), Math.min(1, Math.max(0, share))));

@@ -4,16 +4,8 @@
 import { differs } from './card';
 import { shortNames, textOf, valueOf, type Report } from './data';
 import { quantity, ratio, time } from './format';
+import type { TableColumn } from './sorted_list';
 import type { State } from './state';
-
-export interface TableColumn {
-  name: string;
-  names: string[]; // what the filter line may call it
-  number: (chip: number) => number | null;
-  unit: string;
-  text: (chip: number) => string;
-  other?: (chip: number) => boolean; // differs from the base
-}
 
 export function columnsOf(state: State): TableColumn[] {
   const r = state.report;
@@ -91,16 +83,4 @@ function mostlyBoundBy(r: Report, chip: number): string {
     if ((s[chip] ?? -1) > (shares[most]?.[chip] ?? -1)) most = i;
   });
   return names[most] ?? '';
-}
-
-/** The chips in the order of a column, those without a value last; equal ones by their number. */
-export function sorted(chips: readonly number[], column: TableColumn, falling: boolean): number[] {
-  const key = new Map<number, number | string | null>();
-  for (const c of chips) key.set(c, column.number(c) ?? (column.text(c) || null));
-  return [...chips].sort((a, b) => {
-    const [x, y] = [key.get(a) ?? null, key.get(b) ?? null];
-    if (x === null || y === null) return Number(x === null) - Number(y === null) || a - b;
-    const order = x < y ? -1 : x > y ? 1 : 0;
-    return (falling ? -order : order) || a - b;
-  });
 }

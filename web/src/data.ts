@@ -109,6 +109,13 @@ export interface MultiFidelity {
   chips: { chosen: Coded; cost: Column | null; low_us: Column; high_us: Column };
 }
 
+/** A network among the workloads: its operators, by their numbers, and their weighted totals. */
+export interface SweptNetwork {
+  name: string;
+  operators: number[];
+  totals: Total[];
+}
+
 export interface Report {
   report: number;
   title: string;
@@ -117,6 +124,7 @@ export interface Report {
   sweep: { file: string; text: string; sequence?: boolean };
   counts: { chips: number; bases: number; refused: number; rows: number; done: number; failed: number };
   operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: (string | null)[] };
+  networks: SweptNetwork[];
   axes: Axis[];
   chips: {
     arch: Coded;
@@ -140,8 +148,8 @@ export function textOf(coded: Coded, i: number): string | null {
   return code === null || code === undefined ? null : (coded.dictionary[code] ?? null);
 }
 
-/** The document of the page, or an error that says what is wrong with it. */
-export function decode(text: string): Report {
+/** The document of the page, whatever it is of, or an error that says what is wrong with it. */
+export function parse(text: string): { report: number } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -152,9 +160,18 @@ export function decode(text: string): Report {
         : 'The data in this file is damaged. Make the report again with `tilescope report`.',
     );
   }
-  const report = parsed as Report;
+  const report = parsed as { report: number };
   if (report.report !== kForm)
     throw new Error(`The data in this file is of form ${String(report.report)}, and this page reads form ${kForm}.`);
+  return report;
+}
+
+/** The document of a sweep. */
+export const decode = (text: string): Report => sweepOf(parse(text));
+
+/** Checked as one. */
+export function sweepOf(parsed: { report: number }): Report {
+  const report = parsed as Report;
   const wrong = inconsistency(report);
   if (wrong) throw new Error(`The data in this file is damaged: ${wrong}.`);
   return report;
@@ -170,7 +187,11 @@ function inconsistency(r: Report): string | null {
     ['program', r.rows.program.length, rows],
     ...r.axes.map((a, i): [string, number, number] => [`axis ${a.name}`, r.chips.axis[i]?.length ?? 0, chips]),
     ...r.chips.quantities.map((q): [string, number, number] => [q.name, q.values.length, chips]),
-    ...r.chips.totals.map((t): [string, number, number] => [t.source, t.total_us.length, chips]),
+    ...[...r.chips.totals, ...r.networks.flatMap((n) => n.totals)].map((t): [string, number, number] => [
+      t.source,
+      t.total_us.length,
+      chips,
+    ]),
   ];
   for (const [name, is, wanted] of columns) if (is !== wanted) return `${name} has ${is} entries and not ${wanted}`;
   return null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filter line: "core.count >= 80, smem.banks = 32, ratio < 0.9". Conditions that all have to hold, with a comma
-// between them.
+// between them. Where words are asked for, a text without a comparison is one: some column contains it.
 
 import { parseQuantity } from './format';
 
@@ -32,8 +32,12 @@ function compare(a: number, b: number, as: (a: number, b: number) => boolean): b
 
 const squeezed = (text: string) => text.replace(/\s+/g, '').toLowerCase();
 
-function condition(text: string, columns: readonly FilterColumn[]): Test | string {
+function condition(text: string, columns: readonly FilterColumn[], words: boolean): Test | string {
   const found = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/.exec(text);
+  if (!found && words) {
+    const wanted = text.toLowerCase();
+    return (item) => columns.some((c) => c.text(item).toLowerCase().includes(wanted));
+  }
   if (!found) return `'${text}' is no condition; write one such as ${columns[0]?.names[0] ?? 'ratio'} >= 1`;
   const [name, operator, wanted] = [squeezed(found[1] ?? ''), found[2] as Operator, squeezed(found[3] ?? '')];
   const column = columns.find((c) => c.names.some((n) => squeezed(n) === name));
@@ -51,11 +55,15 @@ function condition(text: string, columns: readonly FilterColumn[]): Test | strin
 }
 
 /** What the line asks of a chip, or what is wrong with it. An empty line asks nothing. */
-export function parseFilter(line: string, columns: readonly FilterColumn[]): { test: Test } | { error: string } {
+export function parseFilter(
+  line: string,
+  columns: readonly FilterColumn[],
+  words = false,
+): { test: Test } | { error: string } {
   const tests: Test[] = [];
   for (const part of line.split(/[,;]/).map((p) => p.trim()))
     if (part !== '') {
-      const test = condition(part, columns);
+      const test = condition(part, columns, words);
       if (typeof test === 'string') return { error: test };
       tests.push(test);
     }

@@ -35,6 +35,7 @@ function scalesOf(unit: string): Scales {
   if (unit === 'us') return kTimes;
   if (unit === 'B') return kBytes;
   if (['B/s', 'FLOP/s', 'Hz'].includes(unit)) return kPrefixes.map(([scale, prefix]) => [scale, prefix + unit]);
+  if (unit === '%') return [[0.01, unit]];
   return [[1, unit]];
 }
 
@@ -46,13 +47,13 @@ export function quantity(x: number | null | undefined, unit: string): string {
   return name === '' ? number(x / scale) : `${number(x / scale)} ${name}`;
 }
 
-/** The value of "96 KiB", "1.38GHz", "900 GB/s" or "12" in `unit`, of a bare number as it is; null where it is none. */
+/** The value of "96 KiB", "1.38GHz", "900 GB/s" or "12" in `unit`, of a bare number as it is (in `unit`); null where it is none. */
 export function parseQuantity(text: string, unit: string): number | null {
   const found = /^(-?\d*\.?\d+(?:e[+-]?\d+)?)(.*)$/i.exec(text.replace(/\s+/g, ''));
   if (!found) return null;
   const value = Number(found[1]);
   const suffix = (found[2] ?? '').toLowerCase();
-  if (suffix === '') return value;
+  if (suffix === '') return unit === '%' ? value / 100 : value;
   const scale = [...scalesOf(unit), ...(unit.startsWith('B') ? kBytes : [])].find(
     ([, name]) => name.toLowerCase() === suffix,
   );

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: reads its data, lays the views out, and keeps the selected chip in the address so that it can be cited.
+// The data of a network has a page of its own (network/page.ts).
 
 import { drawings } from './chart';
-import { decode, type Report } from './data';
+import { parse, sweepOf, type Report } from './data';
 import { h } from './dom';
+import { isNetwork, networkOf } from './network/data';
+import { showNetwork } from './network/page';
+import type { NetworkState } from './network/state';
 import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
@@ -18,7 +22,7 @@ import { tableView } from './views/table';
 
 declare global {
   interface Window {
-    tilescope?: { state: State; drawings: typeof drawings };
+    tilescope?: { state: State | NetworkState; drawings: typeof drawings };
   }
 }
 
@@ -46,7 +50,9 @@ function show(page: HTMLElement, report: Report): void {
 
 const page = document.getElementById('page') as HTMLElement;
 try {
-  show(page, decode(document.getElementById('report')?.textContent ?? ''));
+  const parsed = parse(document.getElementById('report')?.textContent ?? '');
+  if (isNetwork(parsed)) window.tilescope = { state: showNetwork(page, networkOf(parsed)), drawings };
+  else show(page, sweepOf(parsed));
 } catch (error) {
   page.replaceChildren(h('p', { className: 'wrong', id: 'failure' }, (error as Error).message));
 }

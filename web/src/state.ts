@@ -4,12 +4,14 @@
 
 import { rowOf, type Column, type Report, type Source } from './data';
 import { paretoFront } from './pareto';
+import { Watched } from './watched';
 
 export interface Choice {
   chip: number | null; // highlighted everywhere
   shown: readonly number[]; // chips that pass the filter
   source: Source;
-  operator: number | null; // null: all of them, weighted
+  operator: number | null; // null: all of them, or those of the network, weighted
+  network: number | null;
   quantity: number; // of costs, what the front is drawn against
   moreCosts: boolean; // whether more of that quantity is what one pays for
 }
@@ -21,46 +23,23 @@ export interface CostColumn {
   values: Column;
 }
 
-type Listener = (changed: ReadonlySet<keyof Choice>) => void;
-
-export class State {
+export class State extends Watched<Choice> {
   readonly costs: CostColumn[];
-  private readonly listeners: Listener[] = [];
   private readonly cache = new Map<string, Column>();
-  private choice: Choice;
   private frontOf: unknown[] = [null];
   private knownFront: readonly number[] = [];
 
   constructor(readonly report: Report) {
-    this.costs = costsOf(report);
-    this.choice = {
+    super({
       chip: null,
       shown: report.chips.base.map((_, chip) => chip),
       source: report.chips.totals[0]?.source ?? 'predicted',
       operator: null,
+      network: null,
       quantity: 0,
       moreCosts: true,
-    };
-  }
-
-  get(): Readonly<Choice> {
-    return this.choice;
-  }
-
-  set(patch: Partial<Choice>): void {
-    const changed = new Set<keyof Choice>();
-    for (const key of Object.keys(patch) as (keyof Choice)[]) if (patch[key] !== this.choice[key]) changed.add(key);
-    if (changed.size === 0) return;
-    this.choice = { ...this.choice, ...patch };
-    for (const listener of this.listeners) listener(changed);
-  }
-
-  /** Calls the view now, and whenever one of what it looks at has changed. */
-  watch(keys: readonly (keyof Choice)[], view: () => void): void {
-    this.listeners.push((changed) => {
-      if (keys.some((k) => changed.has(k))) view();
     });
-    view();
+    this.costs = costsOf(report);
   }
 
   /** Of every chip, the time that is looked at: of one operator, or the weighted total. */
@@ -80,9 +59,9 @@ export class State {
 
   /** "predicted time of all operators, weighted". */
   timeName(): string {
-    const { source, operator } = this.choice;
-    const id = operator === null ? null : this.report.operators.id[operator];
-    return `${source} time${id === null || id === undefined ? ', weighted total' : ` of ${id}`}`;
+    const { source, operator, network } = this.choice;
+    const name = operator !== null ? this.report.operators.id[operator] : this.report.networks[network ?? -1]?.name;
+    return `${source} time${name === undefined ? '' : ` of ${name}`}${operator === null ? ', weighted total' : ''}`;
   }
 
   cost(): CostColumn | undefined {
@@ -91,8 +70,8 @@ export class State {
 
   /** The chips shown that no other one beats in time and cost, the cheapest first. */
   front(): readonly number[] {
-    const { shown, source, operator, quantity, moreCosts } = this.choice;
-    const of = [shown, source, operator, quantity, moreCosts];
+    const { shown, source, operator, network, quantity, moreCosts } = this.choice;
+    const of = [shown, source, operator, network, quantity, moreCosts];
     if (of.some((x, i) => x !== this.frontOf[i])) [this.frontOf, this.knownFront] = [of, this.makeFront()];
     return this.knownFront;
   }
@@ -106,8 +85,8 @@ export class State {
   }
 
   private column(what: 'us' | 'ratio', source: Source = this.choice.source): Column {
-    const { operator } = this.choice;
-    const key = `${what} ${source} ${operator}`;
+    const { operator, network } = this.choice;
+    const key = `${what} ${source} ${operator} ${network}`;
     const known = this.cache.get(key);
     if (known) return known;
     const made = this.makeColumn(what, source);
@@ -116,9 +95,10 @@ export class State {
   }
 
   private makeColumn(what: 'us' | 'ratio', source: Source): Column {
-    const { operator } = this.choice;
+    const { operator, network } = this.choice;
     if (operator === null) {
-      const total = this.report.chips.totals.find((t) => t.source === source);
+      const totals = this.report.networks[network ?? -1]?.totals ?? this.report.chips.totals;
+      const total = totals.find((t) => t.source === source);
       return (what === 'us' ? total?.total_us : total?.ratio) ?? [];
     }
     const { rows } = this.report;

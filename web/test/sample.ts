@@ -9,6 +9,7 @@ export interface SampleOptions {
   simulated: boolean;
   measured: boolean;
   failEvery: number; // every n-th row failed; 0: none
+  networks: { name: string; operators: number[] }[];
 }
 
 export const kSmall: SampleOptions = {
@@ -26,6 +27,7 @@ export const kSmall: SampleOptions = {
   simulated: true,
   measured: false,
   failEvery: 0,
+  networks: [],
 };
 
 /** 20,000 chips: 20 x 10 x 10 x 10 values. */
@@ -115,20 +117,24 @@ export function sample(o: SampleOptions): Report {
   const baseRow = (row: number) => base * operators + (row % operators);
   const over = (times: Column): Column =>
     times.map((us, row) => (us === null ? null : short(us / (times[baseRow(row)] as number))));
-  const totalOf = (times: Column) =>
+  const totalOf = (times: Column, of: number[]) =>
     chips.map((_, chip) => {
-      const mine = times.slice(chip * operators, (chip + 1) * operators);
-      return mine.includes(null)
-        ? null
-        : short(mine.reduce((sum: number, us, i) => sum + (us as number) * (o.operators[i]?.weight ?? 1), 0));
+      const mine = of.map((i): [number | null, number] => [
+        times[chip * operators + i] ?? null,
+        o.operators[i]?.weight ?? 1,
+      ]);
+      if (mine.some(([us]) => us === null)) return null;
+      return short(mine.reduce((sum, [us, weight]) => sum + (us as number) * weight, 0));
     });
-  const totals = [
-    { source: 'predicted' as const, total_us: totalOf(predicted) },
-    ...(simulated ? [{ source: 'simulated' as const, total_us: totalOf(simulated) }] : []),
-  ].map((t) => ({
-    ...t,
-    ratio: t.total_us.map((us) => (us === null ? null : short(us / (t.total_us[base] as number)))),
-  }));
+  const totalsOf = (of: number[]) =>
+    [
+      { source: 'predicted' as const, total_us: totalOf(predicted, of) },
+      ...(simulated ? [{ source: 'simulated' as const, total_us: totalOf(simulated, of) }] : []),
+    ].map((t) => ({
+      ...t,
+      ratio: t.total_us.map((us) => (us === null ? null : short(us / (t.total_us[base] as number)))),
+    }));
+  const totals = totalsOf(range(operators, (i) => i));
   const done = predicted.filter((us) => us !== null).length;
   return {
     report: 1,
@@ -147,6 +153,7 @@ export function sample(o: SampleOptions): Report {
       done,
       failed: predicted.length - done,
     },
+    networks: o.networks.map((n) => ({ ...n, totals: totalsOf(n.operators) })),
     operators: {
       id: o.operators.map((op) => op.id),
       kind: o.operators.map((op) => op.kind),

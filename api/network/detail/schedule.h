@@ -46,6 +46,8 @@ class Schedule {
   NetworkMemory memory() const;
   // Arrays that a group writes and later ones or the network's user read.
   std::vector<LivingTensor> written() const;
+  // In the order in which the rows name them.
+  std::vector<NetworkTensorRow> tensors(const std::vector<NetworkGroupRow>& rows) const;
   // Every different program once.
   std::vector<ProgramToWrite> programs() const;
   std::vector<TimedOperator> timed() const;

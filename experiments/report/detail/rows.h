@@ -29,8 +29,9 @@ struct SweepRows {
   std::vector<std::string> bottleneck, occupancy, program, error;
   std::size_t done = 0, failed = 0;
 
-  // Of every point, the sum of weight times time; nothing where an operator has no time.
-  Times totals(const Times& times) const;
+  // Of every point, the sum of weight times time over all operators, or over those `of` a set by workload; nothing
+  // where one of them has no time.
+  Times totals(const Times& times, const std::vector<bool>& of = {}) const;
   // Over the same operator at the base, and totals over the base's.
   Times over_base(const Times& times) const;
   Times totals_over_base(const Times& totals) const;

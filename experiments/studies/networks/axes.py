@@ -6,38 +6,30 @@
     experiments/studies/networks/axes.py n.db
 
 Prints, for each network of sweep.yaml and each value of an axis, its time over that on the base; then the least and the
-greatest of all points. In a sequence a network's groups stand together, as many as `tilescope network` finds.
+greatest of all points. The name of a group begins with its network's.
 """
 
 import json
 import pathlib
 import sqlite3
-import subprocess
 import sys
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 SWEEP = pathlib.Path(__file__).with_name("sweep.yaml")
-
-
-def groups_of(workload, chip):
-    command = [ROOT / "build/tilescope", "network", workload["network"], "--arch", chip, "--size", workload["size"],
-               "--dtype", workload["dtype"], "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["total"]["groups"]
 
 
 def main():
     sweep = yaml.safe_load(SWEEP.read_text(encoding="utf-8"))
-    network_of = [w["network"] for w in sweep["workloads"] for _ in range(groups_of(w, sweep["base"]))]
     store = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
     points = {}
     for point, at, operator, us in store.execute(
-            "SELECT p.ordinal, p.at, w.ordinal, w.weight * r.predicted_us FROM points p"
+            "SELECT p.ordinal, p.at, w.name, w.weight * r.predicted_us FROM points p"
             " JOIN sweep_workloads w ON w.sweep = p.sweep"
             " JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload"):
         times = points.setdefault(point, ([text for text, _ in json.loads(at)], {}))[1]
-        times[network_of[operator]] = times.get(network_of[operator], 0) + us
+        network = operator.split(": ")[0]
+        times[network] = times.get(network, 0) + us
     base_at, base = points.pop(0)
     first = 0
     for axis in sweep["axes"]:

@@ -47,7 +47,7 @@ export function bindingView(state: State): HTMLElement {
   });
   section.append(h('div', { className: 'controls' }, select), chart.host, note);
   chart.attach();
-  state.watch(['chip', 'shown', 'source', 'operator', 'quantity', 'moreCosts'], redraw);
+  state.watch(['chip', 'shown', 'source', 'operator', 'network', 'quantity', 'moreCosts'], redraw);
   return section;
 }
 

@@ -43,7 +43,7 @@ export function frontView(state: State): HTMLElement {
   chart.attach();
   walkWithArrows(chart.host, state);
   state.watch(['chip'], () => chart.mark());
-  state.watch(['shown', 'source', 'operator', 'quantity', 'moreCosts'], () => {
+  state.watch(['shown', 'source', 'operator', 'network', 'quantity', 'moreCosts'], () => {
     chart.draw();
     const front = state.front();
     const points = known(state, state.get().shown).length;

@@ -6,7 +6,7 @@ import { chipName, differences } from '../card';
 import { columnsOf } from '../columns';
 import { shortNames } from '../data';
 import { choice, h } from '../dom';
-import { parseFilter } from '../filter';
+import { filterLine } from '../filter_line';
 import { count, ratio, time } from '../format';
 import type { State } from '../state';
 
@@ -36,42 +36,27 @@ export function headerView(state: State): HTMLElement {
 
 export function barView(state: State): HTMLElement {
   const bar = h('div', { id: 'bar' });
-  bar.append(filterLine(state), timesChoice(state), selection(state));
+  bar.append(chipFilter(state), timesChoice(state), selection(state));
   return bar;
 }
 
-function filterLine(state: State): HTMLElement {
+function chipFilter(state: State): HTMLElement {
   const columns = columnsOf(state);
-  const input = h('input', { type: 'search', size: 34, spellcheck: false, aria: { label: 'filter of chips' } });
-  const swept = columns[1]?.names[0] ?? 'chip';
-  input.placeholder = `${swept} >= …, ratio < 0.9`;
-  input.title = `Conditions with commas between them, of: ${columns.map((c) => c.names.at(-1) ?? '').join(', ')}`;
-  const said = h('span', { className: 'note', aria: { live: 'polite' } });
   const all = state.report.chips.base.map((_, chip) => chip);
-  const say = () => {
-    const shown = state.get().shown.length;
-    said.textContent = shown === all.length ? '' : `${shown.toLocaleString('en-US')} of ${count(all.length, 'chip')}`;
-  };
-  const apply = () => {
-    const parsed = parseFilter(input.value, columns);
-    input.setAttribute('aria-invalid', String('error' in parsed));
-    said.classList.toggle('wrong', 'error' in parsed);
-    if ('error' in parsed) {
-      said.textContent = parsed.error;
-      return;
-    }
-    state.set({ shown: input.value.trim() === '' ? all : all.filter(parsed.test) });
-    say();
-  };
-  input.addEventListener('change', apply);
-  input.addEventListener('search', apply);
-  return h('label', { className: 'choice' }, 'chips ', input, said);
+  const example = `${columns[1]?.names[0] ?? 'chip'} >= …, ratio < 0.9`;
+  return filterLine('chip', all, columns, example, (shown) => state.set({ shown })).host;
 }
 
 function timesChoice(state: State): HTMLElement {
   const r = state.report;
   const sources = r.chips.totals.map((t) => t.source);
-  const of = ['all, weighted', ...r.operators.id];
+  const networks = r.networks.map((n) => `${n.name}, weighted`);
+  const of = ['all, weighted', ...networks, ...r.operators.id];
+  const choose = (i: number) => {
+    const operator = i - 1 - networks.length;
+    if (operator >= 0) state.set({ operator, network: null });
+    else state.set({ operator: null, network: i === 0 ? null : i - 1 });
+  };
   return h(
     'span',
     { className: 'controls' },
@@ -80,14 +65,14 @@ function timesChoice(state: State): HTMLElement {
         const source = sources[i];
         if (source) state.set({ source });
       }),
-    of.length > 2 && choice('operators', of, 0, (i) => state.set({ operator: i === 0 ? null : i - 1 })),
+    of.length > 2 && choice('operators', of, 0, choose),
   );
 }
 
 function selection(state: State): HTMLElement {
   const host = h('span', { id: 'selection', aria: { live: 'polite' } });
   const names = shortNames(state.report.axes.map((a) => a.name));
-  state.watch(['chip', 'source', 'operator'], () => {
+  state.watch(['chip', 'source', 'operator', 'network'], () => {
     const chip = state.get().chip;
     host.replaceChildren();
     if (chip === null) return;

@@ -34,7 +34,7 @@ export function heatmapView(state: State): HTMLElement {
     table.replaceChildren(tableOf(state, cut));
     note.textContent = sentence(state, cut);
   };
-  state.watch(['chip', 'shown', 'source', 'operator'], redraw);
+  state.watch(['chip', 'shown', 'source', 'operator', 'network'], redraw);
   onThemeChange(redraw);
   return section;
 }

@@ -15,7 +15,9 @@ export function operatorsView(state: State): HTMLElement {
   let operator = 0;
   const draw = () => {
     const chosen = state.get().operator;
+    const mine = state.report.networks[state.get().network ?? -1]?.operators;
     if (chosen !== null) operator = chosen;
+    else if (mine && !mine.includes(operator)) operator = mine[0] ?? 0;
     section.replaceChildren(h('h2', {}, 'Operators and their programs'), ...contents(state, operator, choose));
   };
   const choose = (i: number) => {
@@ -24,7 +26,7 @@ export function operatorsView(state: State): HTMLElement {
     draw();
     section.querySelector<HTMLElement>('button[aria-pressed=true]')?.focus();
   };
-  state.watch(['chip', 'operator', 'source'], draw);
+  state.watch(['chip', 'operator', 'network', 'source'], draw);
   return section;
 }
 
@@ -36,6 +38,7 @@ function contents(state: State, operator: number, choose: (i: number) => void): 
   const heading = h('p', { className: 'note' }, `${chipName(chip)}: ${differences(r, chip, names)}`);
   return [
     heading,
+    ...(r.networks.length > 0 ? [h('div', { className: 'scroll' }, networksTable(state, chip))] : []),
     h(
       'div',
       { className: 'beside' },
@@ -43,6 +46,35 @@ function contents(state: State, operator: number, choose: (i: number) => void): 
       programsOf(state, chip, operator),
     ),
   ];
+}
+
+/** The networks among the workloads; one that is chosen is what every drawing shows, and whose operators are listed. */
+function networksTable(state: State, chip: number): HTMLElement {
+  const { networks, chips } = state.report;
+  const sources = chips.totals.map((t) => t.source);
+  const head = ['network', 'operators', ...sources.map((s) => `${s}, weighted`), 'share', 'of base'];
+  const rows = networks.map((n, i) => {
+    const chosen = state.get().network === i;
+    const pressed = { aria: { pressed: String(chosen) } };
+    const button = h('button', { type: 'button', className: 'link', ...pressed }, n.name);
+    button.addEventListener('click', () => state.set({ network: chosen ? null : i, operator: null }));
+    const of = (s: string | undefined) => n.totals.find((t) => t.source === s);
+    const [mine, all] = [of(sources[0])?.total_us[chip], chips.totals[0]?.total_us[chip]];
+    const cells = [
+      h('td', {}, button),
+      h('td', { className: 'right' }, number(n.operators.length)),
+      ...sources.map((s) => h('td', { className: 'right' }, known(of(s)?.total_us[chip]))),
+      h('td', { className: 'right' }, mine && all ? percent(mine / all) : ''),
+      h('td', { className: 'right' }, ratio(of(sources[0])?.ratio[chip])),
+    ];
+    return h('tr', { className: chosen ? 'selected' : '', data: { network: String(i) } }, ...cells);
+  });
+  return h(
+    'table',
+    { className: 'list networks' },
+    h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { aria: { scope: 'col' } }, name)))),
+    h('tbody', {}, ...rows),
+  );
 }
 
 function table(state: State, chip: number, chosen: number, choose: (i: number) => void): HTMLElement {
@@ -59,7 +91,10 @@ function table(state: State, chip: number, chosen: number, choose: (i: number) =
     'of base',
     'bound by',
   ];
-  const body = operators.id.map((id, i) => {
+  const network = state.report.networks[state.get().network ?? -1];
+  const listed = network?.operators ?? operators.id.map((_, i) => i);
+  const body = listed.map((i) => {
+    const id = operators.id[i] ?? '';
     const row = rowOf(state.report, chip, i);
     const error = textOf(rows.error, row);
     const button = h('button', { type: 'button', className: 'link', aria: { pressed: String(i === chosen) } }, id);
@@ -85,11 +120,12 @@ function table(state: State, chip: number, chosen: number, choose: (i: number) =
   );
 }
 
-/** What the operator takes of the chip's weighted total, by the times that are looked at. */
+/** What the operator takes of the chip's weighted total, or the chosen network's, by the times that are looked at. */
 function shareOf(state: State, chip: number, operator: number): number | null {
   const r = state.report;
   const source = state.get().source;
-  const total = r.chips.totals.find((t) => t.source === source)?.total_us[chip];
+  const totals = r.networks[state.get().network ?? -1]?.totals ?? r.chips.totals;
+  const total = totals.find((t) => t.source === source)?.total_us[chip];
   const us = timesOf(r.rows, source)?.[rowOf(r, chip, operator)];
   if (!total || us === null || us === undefined) return null;
   return ((r.operators.weight[operator] ?? 1) * us) / total;

@@ -63,7 +63,7 @@ function table(sides: readonly Side[]): HTMLElement {
 function command(text: string | null): HTMLElement {
   if (text === null)
     return absent(
-      'No command constructs this program: the sweep fixed or padded it, or ran it among those of several lists.',
+      'No command constructs this program: the sweep fixed or padded it, or ran it in a sequence that is no single suite.',
     );
   return h('pre', { className: 'command', tabIndex: 0, title: 'constructs the programs of this operator' }, text);
 }

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { chromium, type Browser, type Page } from 'playwright-core';
-
-import type { Report } from '../../src/data';
+import { expect } from 'vitest';
 
 const kTemplate = process.env['TILESCOPE_WEB_TEMPLATE'] ?? '../build/web/report.html';
 const kChromium = process.env['TILESCOPE_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -15,7 +14,7 @@ const kChromium = process.env['TILESCOPE_CHROMIUM'] ?? '/usr/bin/chromium';
 export const kMark = '/*@@TILESCOPE_REPORT@@*/';
 
 /** The template filled as `tilescope report` fills it. */
-export function filled(report: Report): string {
+export function filled(report: object): string {
   if (!existsSync(kTemplate)) throw new Error(`${kTemplate} is not there; ./dev web builds it`);
   const [before, after, ...more] = readFileSync(kTemplate, 'utf8').split(kMark);
   if (before === undefined || after === undefined || more.length > 0) throw new Error(`${kTemplate}: not one ${kMark}`);
@@ -60,7 +59,7 @@ export class Opened {
   }
 }
 
-interface Look {
+export interface Look {
   width: number;
   height: number;
   scheme: 'light' | 'dark';
@@ -69,4 +68,21 @@ interface Look {
 
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: kChromium, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+/** Opens a report, runs the test, and checks that the page asked for nothing and complained of nothing. */
+export async function onPageOf(
+  browser: Browser,
+  report: object,
+  run: (page: Page, opened: Opened) => Promise<void>,
+  look: Partial<Look> = {},
+): Promise<void> {
+  const opened = await Opened.open(browser, filled(report), look);
+  try {
+    await run(opened.page, opened);
+    expect(opened.requests).toEqual([`file://${opened.path}${look.hash ?? ''}`].map((u) => u.split('#')[0]));
+    expect(opened.complaints).toEqual([]);
+  } finally {
+    await opened.close();
+  }
 }

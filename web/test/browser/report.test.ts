@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 
 import type { Report } from '../../src/data';
 import { kLarge, kSmall, range, sample } from '../sample';
-import { filled, kMark, launch, Opened } from './page';
+import { filled, kMark, launch, onPageOf, Opened, type Look } from './page';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -15,21 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Opens a report, runs the test, and checks that the page asked for nothing and complained of nothing. */
-async function onPage(
-  report: Report,
-  run: (page: Page, opened: Opened) => Promise<void>,
-  look: Parameters<typeof Opened.open>[2] = {},
-): Promise<void> {
-  const opened = await Opened.open(browser, filled(report), look);
-  try {
-    await run(opened.page, opened);
-    expect(opened.requests).toEqual([`file://${opened.path}${look.hash ?? ''}`].map((u) => u.split('#')[0]));
-    expect(opened.complaints).toEqual([]);
-  } finally {
-    await opened.close();
-  }
-}
+const onPage = (report: Report, run: (page: Page, opened: Opened) => Promise<void>, look: Partial<Look> = {}) =>
+  onPageOf(browser, report, run, look);
 
 type Drawing = 'front' | 'scatter' | 'binding';
 
@@ -269,6 +256,24 @@ describe('a sweep of 45 chips', () => {
       await page.locator('#bar').getByLabel('times').selectOption('simulated');
       expect(await page.locator('#heatmap .note').innerText()).toContain('simulated time of D0');
     }));
+
+  test('a network stands for its operators, in every drawing', () => {
+    const networks = [
+      { name: 'bert-base', operators: [0, 1] },
+      { name: 'nerf', operators: [3] },
+    ];
+    const named = sample({ ...kSmall, networks });
+    return onPage(named, async (page) => {
+      const first = () => page.locator('#chips tbody tr').first().getAttribute('data-chip');
+      const of = named.networks[1]?.totals[0]?.total_us ?? [];
+      await page.locator('.networks').getByRole('button', { name: 'nerf' }).click();
+      expect(await page.locator('#operators .beside .list').first().locator('tbody tr').count()).toBe(1);
+      expect(of[Number(await first())]).toBe(Math.min(...of.map((us) => us ?? NaN)));
+      await page.getByLabel('operators', { exact: true }).selectOption('bert-base, weighted');
+      expect(await page.locator('.networks tr.selected').innerText()).toContain('bert-base');
+      expect(await page.locator('#operators .beside .list').first().locator('tbody tr').count()).toBe(2);
+    });
+  });
 
   test('everything is reached by keyboard', () =>
     onPage(report, async (page) => {

@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 
 import { ratioColour } from '../../src/colour';
-import { columnsOf, sorted } from '../../src/columns';
+import { columnsOf } from '../../src/columns';
 import { commandOf, decode, dimensionsOf, shortNames, type Report } from '../../src/data';
+import { sorted } from '../../src/sorted_list';
 import { State } from '../../src/state';
 import { planeOf, type Sketched } from '../../src/views/sketch';
 import { kSmall, sample } from '../sample';
@@ -113,4 +114,22 @@ test('tiles are drawn over their last two spatial axes', () => {
   expect(planeOf(tile('i x j', '32x16', '2'))).toMatchObject({ down: 1, across: 32, label: 'i 32' });
   expect(planeOf(tile('b x m x n x k; y', '1x64x32x8; 4', '1x4x8; 2'))).toMatchObject({ down: 64, across: 32 });
   expect(planeOf(tile('', '', ''))).toBeNull();
+});
+
+test('a network is looked at as all its operators, weighted', () => {
+  const networks = [
+    { name: 'bert-base', operators: [0, 1] },
+    { name: 'nerf', operators: [3] },
+  ];
+  const report = sample({ ...kSmall, networks });
+  const state = new State(report);
+  expect(state.timeName()).toBe('predicted time, weighted total');
+  state.set({ network: 0 });
+  expect(state.timeName()).toBe('predicted time of bert-base, weighted total');
+  const us = (operator: number) => report.rows.predicted_us[7 * 4 + operator] ?? NaN;
+  expect(state.times()[7]).toBeCloseTo(3 * us(0) + 2 * us(1), -1);
+  expect(state.ratios()[0]).toBe(1);
+  state.set({ network: null, operator: 3 });
+  expect(state.timeName()).toBe('predicted time of E3');
+  expect(state.times()[7]).toBe(us(3));
 });
