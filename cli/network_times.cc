@@ -151,6 +151,9 @@ void print_network_times(const api::NetworkTimes& times, const std::string& netw
       bound.empty() ? "nothing" : fmt::format("{}", fmt::join(bound, ", ")));
   fmt::print("memory {:.4g} MB: constants {:.4g}, inputs {:.4g}, other tensors {:.4g}, most at node '{}'\n",
              1e-6 * m.bytes(), 1e-6 * m.constant_bytes, 1e-6 * m.input_bytes, 1e-6 * m.between_bytes, m.at);
+  if (const auto& t = times.tokens)
+    fmt::print("{} new tokens, {:.4g} a second; {} MB of keys and values of earlier ones\n", t->count, t->per_second,
+               megabytes(t->cache_bytes));
   fmt::print("{} different groups; programs of {} expressions compared, {} constructed{}{}\n", times.distinct,
              times.expressions, times.constructed,
              times.sequence ? "" : "; every kernel meets cold caches, for chips of this class have no sequence",

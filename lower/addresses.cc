@@ -101,11 +101,20 @@ Affine Addresses::by_runs(const Operand& o, const std::vector<Affine>& axes) {
   return offset;
 }
 
+const expr::Coordinate& Addresses::coordinate_of(const Operand& o, const expr::Read& read, const TileDim& dim) const {
+  static const expr::Coordinate kFirst;  // of a dimension of one element behind the tensor's last one
+  if (!o.gathered) return read.at[dim.first_dim];
+  const tile::GatheredDim& g = *o.gathered;
+  if (g.gives(dim)) return stage().reads[static_cast<std::size_t>(g.read)].at[dim.first_dim - g.dim];
+  const std::size_t own = dim.first_dim < g.dim ? dim.first_dim : dim.first_dim - g.table_dims + 1;
+  return own == read.at.size() ? kFirst : read.at[own];
+}
+
 Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {
   if (o.im2col) return by_stage_axes(o, read, axes);
   std::vector<Affine> at;
   for (const TileDim& dim : o.dims) {
-    const expr::Coordinate& c = read.at[dim.first_dim];
+    const expr::Coordinate& c = coordinate_of(o, read, dim);
     at.push_back(dim.whole ? coordinate(c, axes) : sum_of_terms(dim, axes) + constant(c.offset));
   }
   return in_dims(o, at);
@@ -118,10 +127,8 @@ Located Addresses::gathered_in_memory(const Operand& o, const expr::Read& read, 
   Located out{{}, std::move(index.inside)};
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
-    const bool of_table = g.gives(dim);
-    const std::size_t own = dim.first_dim < g.dim ? dim.first_dim : dim.first_dim - g.table_dims + 1;
-    if (of_table || own == read.at.size()) continue;  // or behind the tensor's last dimension
-    const expr::Coordinate& c = read.at[own];
+    if (g.gives(dim)) continue;
+    const expr::Coordinate& c = coordinate_of(o, read, dim);
     const Affine at = dim.whole ? coordinate(c, axes) : sum_of_terms(dim, axes) + constant(c.offset);
     guard(at, dim.extent, out.inside);
     if (dim.extent > 1) out.offset = out.offset + at * o.steps[d].front().stride;
@@ -216,10 +223,10 @@ TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std
   for (const TileDim& dim : o.dims) {
     Affine at = sum_of_terms(dim, local);
     if (dim.whole) {
-      at = coordinate(read.at[dim.first_dim], axes);
+      at = coordinate(coordinate_of(o, read, dim), axes);
       guard(at, dim.extent, out.inside);
     } else if (!o.im2col) {
-      at = at + constant(read.at[dim.first_dim].offset - dim.low + far_end(dim, block_));
+      at = at + constant(coordinate_of(o, read, dim).offset - dim.low + far_end(dim, block_));
     }
     out.at.push_back(std::move(at));
   }

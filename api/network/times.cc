@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/network/times.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -12,6 +13,19 @@
 #include "api/network/detail/schedule.h"
 
 namespace tilescope::api {
+namespace {
+
+std::optional<NetworkTokens> tokens_of(const LoadedNetwork& n, double us) {
+  const auto total = std::find_if(n.variables.begin(), n.variables.end(),
+                                  [](const expr::SuiteVariable& v) { return v.name == "total"; });
+  if (total == n.variables.end()) return std::nullopt;
+  NetworkTokens out{total->value, us > 0 ? 1e6 * static_cast<double>(total->value) / us : 0, 0};
+  for (const auto& [name, t] : n.network.tensors)
+    if (t.role == graph::TensorRole::kInput && graph::is_float(t.element)) out.cache_bytes += chip_bytes(t);
+  return out;
+}
+
+}  // namespace
 
 std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch::ArchSpec& chip, const NetworkHow& how,
                                          base::Diagnostics& diags) {
@@ -40,6 +54,7 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   out.least_us = schedule.least_us();
   out.launch_us = schedule.launch_us();
   out.memory = schedule.memory();
+  out.tokens = tokens_of(*read, out.total.us);
   out.simulation = schedule.simulation();
   out.bound_ratios = totals_of(schedule.timed()).bound_ratios;
   std::set<std::string> distinct;

@@ -159,6 +159,20 @@ void describe(V& v, base::Is<TimedNetwork> auto& t) {
   v.field({"set", "", "Changes of the chip, as --set has them."}, base::List(t.changes.begin(), t.changes.end()));
 }
 
+// Tokens of a language model, a network with the variable `total`.
+struct NetworkTokens {
+  std::int64_t count = 0;  // new ones, of all sequences
+  double per_second = 0;   // of the predicted time
+  double cache_bytes = 0;  // inputs of real numbers: what is kept of earlier tokens
+};
+
+template <class V>
+void describe(V& v, base::Is<NetworkTokens> auto& t) {
+  v.field({"new", "", "New tokens of all sequences."}, t.count);
+  v.field({"per_second", "", "New tokens a second, by the predicted time."}, t.per_second);
+  v.field({"cache_bytes", "B", "Keys and values of earlier tokens."}, t.cache_bytes);
+}
+
 struct NetworkTimes {
   TimedNetwork of;
   std::vector<NetworkGroupRow> groups;    // in the order in which they run
@@ -169,6 +183,7 @@ struct NetworkTimes {
   double least_us = 0;                    // roofline of the whole network: what comes from outside, once
   double launch_us = 0;                   // part of total.us
   NetworkMemory memory;
+  std::optional<NetworkTokens> tokens;
   std::vector<BoundRatio> bound_ratios;  // shares of the time by bottleneck, largest first
   std::size_t distinct = 0;              // different expressions among the groups
   std::size_t expressions = 0;           // of which programs were compared
@@ -192,6 +207,7 @@ void describe(V& v, base::Is<NetworkTimes> auto& t) {
       t.least_us);
   v.field({"launch_us", "us", "Part of the time in which kernels are launched."}, t.launch_us);
   v.object({"memory", "", "Memory of the device while the network runs."}, std::optional(t.memory));
+  v.object({"tokens", "", "Tokens of a language model."}, t.tokens);
   v.list({"bound", "", "Shares of the time by bottleneck, largest first."}, t.bound_ratios);
   v.field({"distinct", "", "Different expressions among the groups."}, t.distinct);
   v.field({"expressions", "", "Expressions whose programs were compared."}, t.expressions);

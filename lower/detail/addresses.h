@@ -53,6 +53,9 @@ class Addresses {
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
                     const std::vector<Affine>& axes);
 
+  // The coordinate of a read along a dimension of its data tile, which is no im2col one: of an operand that is gathered
+  // the table's where the dimension is one of the table's.
+  const expr::Coordinate& coordinate_of(const tile::Operand& o, const expr::Read& read, const tile::TileDim& dim) const;
   // The coordinate, which need not be a tensor's, where the tile axes have these values.
   Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);
 

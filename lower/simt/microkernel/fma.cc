@@ -50,7 +50,7 @@ std::int64_t FmaLowering::points_at_once(std::size_t r, std::size_t axis) const 
     if (side_by_side || dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1 || t.pitch[d] != 1)
       return 1;
     side_by_side = true;
-    if (!o.im2col) apart = std::gcd(apart, s_.read(r).at[dim.first_dim].offset - dim.low);
+    if (!o.im2col) apart = std::gcd(apart, s_.addresses.coordinate_of(o, s_.read(r), dim).offset - dim.low);
   }
   if (!side_by_side) return 1;
   if (const std::int64_t rotate = s_.p.operands[i].rotate; rotate != 0)
@@ -200,7 +200,7 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
     out.from = s_.addresses.in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, tile->pitch);
     if (vector > 1)
       out.together = s_.addresses.neighbours_in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, vector);
-  } else if (o.gathered) {
+  } else if (o.gathered && !s_.cached(r)) {
     const tile::GatheredDim& g = *o.gathered;
     Gather& gather = out.gather.emplace();
     gather.table.buffer = s_.memory[g.table];
