@@ -127,11 +127,11 @@ Located Addresses::gathered_in_memory(const Operand& o, const expr::Read& read, 
   Located out{{}, std::move(index.inside)};
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
-    if (g.gives(dim)) continue;
+    if (g.gives(dim) && dim.page == 1) continue;
     const expr::Coordinate& c = coordinate_of(o, read, dim);
     const Affine at = dim.whole ? coordinate(c, axes) : sum_of_terms(dim, axes) + constant(c.offset);
     guard(at, dim.extent, out.inside);
-    if (dim.extent > 1) out.offset = out.offset + at * o.steps[d].front().stride;
+    if (dim.extent > 1) out.offset = out.offset + in_pages(o, dim, at).second * o.steps[d].front().stride;
   }
   table = std::move(index.offset);
   return out;
@@ -161,6 +161,12 @@ std::vector<Affine> Addresses::in_tensor(const Operand& o, const std::vector<Aff
   return out;
 }
 
+std::pair<Affine, Affine> Addresses::in_pages(const Operand& o, const TileDim& dim, const Affine& at) {
+  if (!o.gathered->gives(dim)) return {{}, at};
+  if (dim.page == 1) return {at, {}};
+  return {maker_.quotient(at, dim.page, 0, "page"), maker_.quotient(at, 1, dim.page, "row_of_page")};
+}
+
 // Along the table's dimensions an operand's strides are those of its rows, one for each element of the table.
 Located Addresses::gathered_tile_element(const Operand& o, const std::vector<Affine>& at,
                                          const std::vector<Affine>& begin, Affine& table) {
@@ -170,10 +176,9 @@ Located Addresses::gathered_tile_element(const Operand& o, const std::vector<Aff
     guard(places[d], o.dims[d].extent, out.inside);
     if (o.dims[d].extent == 1) continue;
     const std::int64_t stride = o.steps[d].front().stride;
-    if (o.gathered->gives(o.dims[d]))
-      table = table + places[d] * (stride / o.gathered->stride);
-    else
-      out.offset = out.offset + places[d] * stride;
+    const auto [page, row] = in_pages(o, o.dims[d], places[d]);
+    if (o.gathered->gives(o.dims[d])) table = table + page * (o.dims[d].page > 1 ? 1 : stride / o.gathered->stride);
+    out.offset = out.offset + row * stride;
   }
   return out;
 }

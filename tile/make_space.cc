@@ -114,6 +114,7 @@ struct TileCoordinate {
   std::int64_t extent = 1;
   std::int64_t stride = 1;
   bool affine = true;
+  std::int64_t page = 1;  // TileDim::page
 };
 
 class OperandMaker {
@@ -140,7 +141,7 @@ class OperandMaker {
     o.element = base::size_of(tensor.dtype);
     o.elements = tensor.elements();
     o.reads = std::move(reads);
-    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides);
+    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides, gathered);
         coordinates && (!gathered || !joins_table(*coordinates, *gathered, first.at.size()))) {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
@@ -156,6 +157,7 @@ class OperandMaker {
   // Whether a tile axis runs from a table's dimensions into others.
   static bool joins_table(const std::vector<TileCoordinate>& all, const GatheredDim& g, std::size_t rank) {
     for (std::size_t c = 0; c < all.size(); ++c) {
+      if (all[c].page > 1) continue;
       const std::size_t first = all[c].first_dim, end = c + 1 < all.size() ? all[c + 1].first_dim : rank;
       for (const std::size_t edge : {g.dim, g.dim + g.table_dims})
         if (first < edge && edge < end) return true;
@@ -169,11 +171,21 @@ class OperandMaker {
 
   // The read over tile axes, or nothing where a collapsed loop is not a run of whole neighbouring dimensions.
   std::optional<std::vector<TileCoordinate>> tile_coordinates(const Read& read, const std::vector<std::int64_t>& shape,
-                                                              const std::vector<std::int64_t>& strides) const {
+                                                              const std::vector<std::int64_t>& strides,
+                                                              const std::optional<GatheredDim>& gathered) const {
     std::vector<TileCoordinate> out;
     for (std::size_t d = 0; d < read.at.size();) {
       TileCoordinate c{{}, d, shape[d], strides[d], read.at[d].affine()};
       for (const Term& t : read.at[d].terms) c.terms.push_back({static_cast<int>(group(t.axis)), t.coefficient});
+      if (gathered && d + 1 == gathered->dim + gathered->table_dims && goes_through_pages(read, d, shape)) {
+        c.page = shape[d + 1];
+        c.extent *= c.page;
+        c.stride = strides[d + 1];
+        c.affine = true;
+        out.push_back(c);
+        d += 2;
+        continue;
+      }
       const std::size_t joined = dims_run_through(read, d, shape);
       if (joined == 0) return std::nullopt;
       for (std::size_t j = 1; j < joined; ++j) {
@@ -184,6 +196,16 @@ class OperandMaker {
       d += joined;
     }
     return out;
+  }
+
+  // Whether coordinate `d`, the last one of a table, is x/n, and the next one, of a dimension of n, x%n.
+  bool goes_through_pages(const Read& read, std::size_t d, const std::vector<std::int64_t>& shape) const {
+    if (d + 1 == read.at.size()) return false;
+    const Coordinate &page = read.at[d], &row = read.at[d + 1];
+    const bool alone = std::all_of(page.terms.begin(), page.terms.end(),
+                                   [&](const Term& t) { return collapsed_with(t.axis).size() == 1; });
+    return alone && page.terms == row.terms && page.offset == row.offset && page.divisor == shape[d + 1] &&
+           page.modulus == 0 && row.divisor == 1 && row.modulus == shape[d + 1];
   }
 
   // How many dimensions from `d` on one tile axis runs through: 1 for loops that are not collapsed, 0 where a collapsed
@@ -206,6 +228,7 @@ class OperandMaker {
     TileDim dim;
     dim.terms = c.terms;
     dim.whole = !c.affine;
+    dim.page = c.page;
     dim.extent = c.extent;
     dim.first_dim = c.first_dim;
     dim.low = first.at[c.first_dim].offset;

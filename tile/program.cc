@@ -193,12 +193,12 @@ bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t col
     return std::any_of(o.dims.begin(), o.dims.end(),
                        [&](const TileDim& d) { return d.terms.size() == 1 && o.dims_of(d.terms[0].axis) > 1; });
   };
-  for (std::size_t i = 0; i < space.operand_count(); ++i)
-    if (moves_several(space.operand(i))) return false;
-  for (std::size_t i = 0; i < space.operand_count(); ++i)
-    for (const TileDim& d : space.operand(i).dims)
+  for (const Operand* o : {&space.inputs[0], &space.inputs[1], &space.output}) {  // no tables of coordinates
+    if (moves_several(*o)) return false;
+    for (const TileDim& d : o->dims)
       if (d.whole || d.spread != 0 || d.terms.size() > 1 || (d.terms.size() == 1 && d.terms[0].coefficient != 1))
         return false;
+  }
   return uses(0, rows) && !uses(1, rows) && !uses(0, columns) && uses(1, columns) && uses(0, depth) && uses(1, depth);
 }
 

@@ -34,7 +34,7 @@ class Connecting {
     if (!groups_.contains(node)) return;
     std::set<std::size_t> refused;
     while (const auto next = largest_producer(node, refused)) {
-      const bool taken = take_in({*next}, node) || take_in(with_producer_of(*next), node);
+      const bool taken = take_in(with_producer_of(*next), node) || take_in({*next}, node);
       if (!taken || groups_.contains(*next)) refused.insert(*next);  // a copy that others read stays
     }
   }
@@ -65,11 +65,15 @@ class Connecting {
     return found;
   }
 
-  // The group behind the one that writes most of what it reads, where nothing else reads that: together with a reader
-  // they may be faster though neither alone is, as the two products of attention are with what lies between. Nothing
-  // where there is none.
+  // A node that reduces twice, as a softmax does, behind the group that writes most of what it reads, where nothing
+  // else reads that: with a reader they may be fastest together, as the two products of attention are with what lies
+  // between. Nothing where there is none.
   std::vector<std::size_t> with_producer_of(std::size_t group) const {
-    const auto before = groups_.at(group).nodes.size() == 1 ? largest_producer(group, {}) : std::nullopt;
+    const NodeGroup& own = groups_.at(group);
+    const std::vector<expr::Stage>& stages = own.subgraph.expression.stages;
+    const auto reductions = std::count_if(stages.begin(), stages.end(),
+                                          [](const expr::Stage& s) { return s.reducer != expr::Reducer::kNone; });
+    const auto before = own.nodes.size() == 1 && reductions > 1 ? largest_producer(group, {}) : std::nullopt;
     return before && feeds_only(*before, group) ? std::vector<std::size_t>{*before, group} : std::vector<std::size_t>{};
   }
 

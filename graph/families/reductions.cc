@@ -125,21 +125,32 @@ void hardmax(Writer& w) {
            fmt::format("{} == {}", Writer::at(place, {at[0], at[2]}), at[1]));
 }
 
+// With the input's own dimensions, so that stages around it are of one form with it, and exponentials as a stage, so
+// that a product behind it reads no more than their quotient by the sum; of opset 12 and before over all from the axis
+// on, and of many dimensions, with those before and behind the axis as one.
 void softmax(Writer& w) {
+  constexpr std::int64_t kMostOfOwn = 6;
   const bool flat = w.opset() < 13;
   Cut c = cut_at(w, w.number("axis", flat ? 1 : -1));
   if (flat) {
     c.shape = {c.shape[0], c.shape[1] * c.shape[2], 1};
     c.at = w.axes(c.shape);
   }
-  const Names outer = {c.at[0], c.at[2]};
+  Names outer = {c.at[0], c.at[2]};
+  if (!flat && w.rank(0) > 1 && w.rank(0) <= kMostOfOwn) {
+    c.shape = w.shape(0);
+    outer = c.at = w.axes(c.shape);
+    outer.erase(outer.begin() + Writer::axis_of(w.number("axis", -1), w.rank(0)));
+  }
   const std::string x = w.read(0, c.shape, c.at);
   const std::string greatest = w.stage(outer, "max=!", x);
   const std::string shifted = fmt::format("{} - {}", x, Writer::at(greatest, outer));
-  const std::string sum = w.stage(outer, "+=!", fmt::format("exp({})", shifted));
+  const bool is_log = w.kind() == "LogSoftmax";
+  const std::string power =
+      is_log ? fmt::format("exp({})", shifted) : Writer::at(w.stage(c.at, "=", fmt::format("exp({})", shifted)), c.at);
+  const std::string sum = Writer::at(w.stage(outer, "+=!", power), outer);
   w.output(0, w.input(0).element, w.shape(0), c.at, "=",
-           w.kind() == "Softmax" ? fmt::format("exp({}) / {}", shifted, Writer::at(sum, outer))
-                                 : fmt::format("{} - log({})", shifted, Writer::at(sum, outer)));
+           is_log ? fmt::format("{} - log({})", shifted, sum) : fmt::format("{} / {}", power, sum));
 }
 
 // Each as the sum of those before it: as many products as a triangle has.

@@ -2,6 +2,7 @@
 #pragma once
 // Where the elements that a program reads and writes lie: in a tensor's memory, and in its cached data tile.
 
+#include <utility>
 #include <vector>
 
 #include "lower/detail/tile_indices.h"
@@ -67,6 +68,8 @@ class Addresses {
   // The value of one of the stage's own axes.
   Affine stage_axis(int axis, const std::vector<Affine>& axes);
   Located in_dims(const tile::Operand& o, const std::vector<Affine>& at) const;
+  // Of a place along a dimension of a gathered operand's data tile, the table's element and the row beside it.
+  std::pair<Affine, Affine> in_pages(const tile::Operand& o, const tile::TileDim& dim, const Affine& at);
   // The tensor's coordinates of an element of a data tile.
   std::vector<Affine> in_tensor(const tile::Operand& o, const std::vector<Affine>& at,
                                 const std::vector<Affine>& begin) const;

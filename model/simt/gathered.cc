@@ -33,7 +33,14 @@ Covered covered_by(const Operand& o, const Extents& tile) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     const std::int64_t n = std::min(shape[d], o.dims[d].extent);
     if (of_table(o, d)) {
-      out.entries *= static_cast<double>(n);
+      const std::int64_t page = o.dims[d].page, rows = std::min(n, page);
+      out.entries *= static_cast<double>(base::ceil_div(n, page));
+      if (page == 1) continue;
+      if (joined)
+        out.run *= rows;
+      else
+        out.runs *= static_cast<double>(rows);
+      joined = joined && rows == page;
     } else if (o.dims[d].first_dim < o.gathered->dim) {
       out.slabs *= static_cast<double>(n);
     } else if (joined) {
@@ -104,7 +111,8 @@ double gathered_granules_of_access(const tile::StageProgram& p, std::size_t oper
     lanes = std::max(1.0, lanes / within);
     for (std::size_t d = 0; d < o.dims.size(); ++d)
       for (const expr::Term& t : o.dims[d].terms)
-        if (of_table(o, d) && t.axis == static_cast<int>(axis)) entries *= within;
+        if (of_table(o, d) && t.axis == static_cast<int>(axis))
+          entries *= std::max(1.0, within / static_cast<double>(o.dims[d].page));
   };
   if (p.sharers() > 1)
     for (std::size_t i = p.reduction_order.size(); i-- > 0;)

@@ -377,7 +377,7 @@ AccessPattern row_access(const StageProgram& p, std::size_t operand, std::int64_
   const Operand& o = p.space->inputs[operand];
   tile::TileShape pitch;
   for (std::size_t d = 0; d < o.dims.size(); ++d)
-    pitch.push_back(o.gathered->gives(o.dims[d]) ? 0 : o.steps[d].front().stride);
+    pitch.push_back(o.gathered->gives(o.dims[d]) && o.dims[d].page == 1 ? 0 : o.steps[d].front().stride);
   return affine_lanes(p, warp, o, pitch, p.operands[operand].vector, o.element);
 }
 

@@ -42,6 +42,10 @@ TEST(Gathers, AreComputedAndCountedAlike) {
       {"O[i,j] +=! E[T[i,k],j]", "i=60,j=64,k=7", "E=300,64", "f32"},
       {"O[b,j,d] = K[P[b,j/16],j%16,d]", "b=4,j=64,d=32", "K=40,16,32", "f16"},
       {"C[m,n] +=! A[T[m],k] * B[k,n]", "m=96,n=64,k=64", "A=200,64", "f16"},
+      {"S[b,h,g,j] +=! Q[b,h,g,d] * K[T[b,j/16],j%16,h,d]", "b=2,h=2,g=4,j=64,d=32", "K=9,16,2,32",
+       "f16,T=i32:distinct"},
+      {"O[b,h,g,d] +=! S[b,h,g,j] * V[T[b,j/16],j%16,h,d]", "b=2,h=2,g=4,j=56,d=32", "V=9,16,2,32", "f16"},
+      {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "b=3,m=16,n=64,k=64", "X=40,64;W=5,64,64", "f16,E=i32:even"},
       {"U[i] = select(T[i] < 0, T[i] + 9, T[i]); O[i,j] = E[U[i],j]", "i=70,j=32", "E=9,32", "f32,T=i32"}};
   for (const char* arch : {"v100", "a100", "mi210"})
     for (const Operator& o : kOperators) {

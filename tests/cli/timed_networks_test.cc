@@ -189,6 +189,39 @@ TEST_F(TimedNetwork, ProgramsInAFolder) {
   EXPECT_EQ(run({"predict", "--arch", "a100", "--batch", "kernels"}).status, 0);
 }
 
+// What the requests have in common is computed once for all of them.
+TEST_F(TimedNetwork, RequestsAreComputedTogether) {
+  write("r.csv", "sequences,new,past\n8, 1, 512\n1,64,0\n8,1,512\n");
+  const auto times = [&](const Args& more) {
+    Args args = {"network", "llama3-8b", "--arch", "h200", "--dtype", "bf16", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    return json(args);
+  };
+  const Json both = times({"--requests", "r.csv", "--size", "layers=1,page=16"}),
+             next = times({"--size", "layers=1,page=16,batch=16,new=1,past=512"}),
+             prompt = times({"--size", "layers=1,page=16,batch=1,new=64,past=0"});
+  EXPECT_EQ(both.at("tokens").at("new"), 16 + 64);
+  const auto us = [](const Json& t) { return t.at("total").at("predicted_us").get<double>(); };
+  EXPECT_LT(us(both), us(next) + us(prompt));
+  EXPECT_GT(us(both), us(next));
+  EXPECT_GT(us(both), us(prompt));
+  EXPECT_EQ(both.at("tokens").at("cache_bytes"), 2 * 2 * 16 * 512 * 8 * 128);
+  const auto refused = [&](const std::string& file) {
+    write("bad.csv", file);
+    return bad_input({"network", "llama3-8b", "--arch", "h200", "--requests", "bad.csv"});
+  };
+  EXPECT_EQ(refused("new,past\n1,2,3\n1,x\n0,2\n"),
+            "bad.csv:2:1: expected 2 columns, got 3\n"
+            "bad.csv:3:3: past: expected a whole number from 0 to 10000000, got 'x'\n"
+            "bad.csv:4:1: new: expected a whole number from 1 to 10000000, got '0'\n");
+  EXPECT_EQ(refused("new,post\n1,2\n"),
+            "bad.csv:1:5: expected the columns new and past, and sequences where it is not 1, got 'post'\n"
+            "bad.csv:1:1: no column 'past'\n");
+  EXPECT_EQ(refused("new,past\n"), "bad.csv: no requests\n");
+  EXPECT_THAT(bad_input({"network", "resnet18", "--arch", "h200", "--requests", "r.csv"}),
+              HasSubstr("the network has no block with `each: request`"));
+}
+
 TEST_F(TimedNetwork, Explained) {
   const Json j = json({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   const Json times = json({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});

@@ -35,7 +35,9 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, s
                                            {"C[m,n] +=! A[T[m],k] * B[k,n]", "mnk", "A=7,96"},
                                            {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "bmnk", "X=9,96;W=3,96,48"},
                                            {"C[b,p,m,n] +=! Q[b,m,k] * K[T[b,p],n,k]", "bpmnk", "K=5,48,96"},
-                                           {"C[b,m,n] +=! S[b,m,p,k] * V[T[b,p],k,n]", "bmnpk", "V=5,96,48"}};
+                                           {"C[b,m,n] +=! S[b,m,p,k] * V[T[b,p],k,n]", "bmnpk", "V=5,96,48"},
+                                           {"C[b,m,n] +=! Q[b,m,k] * K[T[b,n/16],n%16,k]", "bmnk", "K=5,16,96"},
+                                           {"C[b,m,n] +=! S[b,m,k] * V[T[b,k/16],k%16,n]", "bmnk", "V=7,16,48"}};
   const Form form = any_element(kForms);
   std::vector<std::string> sizes;
   for (const char* a = form.axes; *a != 0; ++a) {

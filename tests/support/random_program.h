@@ -135,6 +135,8 @@ inline expr::Expression any_gather(std::int64_t most) {
       {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "bmnk", "X=5,8;W=3,8,8"},
       {"S[b,p,s] +=! Q[b,d] * K[T[b,p],s,d]", "bpsd", "K=5,4,8"},
       {"O[b,d] +=! S[b,p,s] * V[T[b,p],s,d]", "bdps", "V=5,4,8"},
+      {"S[b,j] +=! Q[b,d] * K[T[b,j/4],j%4,d]", "bjd", "K=5,4,8"},
+      {"O[b,d] +=! S[b,j] * V[T[b,(j+1)/4],(j+1)%4,d]", "bdj", "V=5,4,8"},
       {"U[i] = i % 3 + 1; O[i,j] = E[U[i],j]", "ij", "E=4,8"},
   };
   return any_sized(any_element(kForms), most, any_dtype());

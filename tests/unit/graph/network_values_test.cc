@@ -16,10 +16,11 @@
 namespace tilescope::tests {
 namespace {
 
-graph::DescribedNetwork small(const std::string& name, const std::string& sizes) {
+graph::DescribedNetwork small(const std::string& name, const std::string& sizes,
+                              const std::vector<graph::Requests>& requests = {}) {
   base::Diagnostics diags;
   const auto given = expr::parse_sizes(sizes, {diags.add_source("sizes"), 1, 1}, diags);
-  auto out = graph::described_network(name, given.value_or(std::vector<expr::GivenSize>{}), diags);
+  auto out = graph::described_network(name, given.value_or(std::vector<expr::GivenSize>{}), diags, requests);
   EXPECT_TRUE(out) << testing::PrintToString(diags.formatted_errors());
   return out.value_or(graph::DescribedNetwork{});
 }
@@ -136,6 +137,55 @@ TEST(NetworkValues, DecodingContinuesAPrompt) {
   }
   expect_decode_continues("gpt2-large", decoder + ",positions=16", 20);
   expect_decode_continues("opt-1.3b", decoder + ",positions=16", 20);
+}
+
+// A prompt of three tokens and two sequences of one more after four, together and each alone.
+TEST(NetworkValues, RequestsOfSeveralKindsAreThoseOfEachAlone) {
+  const std::string decoder = "hidden=16,heads=4,layers=2,ffn=12,vocabulary=20";
+  const std::vector<std::pair<std::string, std::string>> models = {
+      {"llama3-8b", decoder + ",kv_heads=2"},
+      {"llama3-8b", decoder + ",kv_heads=2,page=2"},
+      {"gpt2-large", decoder + ",positions=16"},
+      {"deepseek-v3", decoder + ",head=4,still=6,value=3,rank=8,query_rank=10,dense_layers=1,dense_ffn=12,experts=6,"
+                                "active=2,routed=0"}};
+  const std::vector<double> tokens = {3, 1, 4, 1, 5};
+  for (const auto& [name, sizes] : models) {
+    SCOPED_TRACE(name + " " + sizes);
+    graph::DescribedNetwork both = small(name, sizes, {{1, 3, 0}, {2, 1, 4}}),
+                            prompt = small(name, sizes + ",batch=1,new=3,past=0"),
+                            next = small(name, sizes + ",batch=2,new=1,past=4");
+    ValuesByName given = {{"tokens", {tokens.begin() + 3, tokens.end()}}};
+    std::vector<std::string> caches;  // of those that have a past, in the order of layers
+    for (const graph::ModelValue& v : next.model.inputs)
+      if (v.name != "tokens") {
+        caches.push_back(v.name);
+        given[v.name] = v.name.ends_with("table")
+                            ? std::vector<double>{3, 0, 2, 1}
+                            : drawn_values(v.name, static_cast<std::size_t>(graph::elements_of(v.shape)));
+      }
+    const std::vector<double> first = values_of(prompt.model, {{"tokens", {tokens.begin(), tokens.begin() + 3}}})
+                                          .at("logits"),
+                              second = values_of(next.model, given).at("logits");
+    ValuesByName all = {{"tokens", tokens}};
+    std::size_t at = 0;
+    for (const graph::ModelValue& v : both.model.inputs)
+      if (v.name != "tokens") all[v.name] = given.at(caches.at(at++));
+    EXPECT_EQ(at, caches.size());
+    const std::vector<double> together = values_of(both.model, all).at("logits");
+    std::vector<double> apart = first;
+    apart.insert(apart.end(), second.begin(), second.end());
+    EXPECT_LT(greatest_difference(apart, together), 1e-6);
+  }
+}
+
+TEST(NetworkValues, RequestsNeedAPlace) {
+  base::Diagnostics diags;
+  EXPECT_FALSE(graph::described_network("resnet18", {}, diags, {{1, 3, 0}}));
+  EXPECT_EQ(diags.sentences().front(), "the network has no block with `each: request`");
+  base::Diagnostics twice;
+  const auto batch = expr::parse_sizes("batch=2", {twice.add_source("--size"), 1, 1}, twice);
+  EXPECT_FALSE(graph::described_network("llama3-8b", *batch, twice, {{1, 3, 0}}));
+  EXPECT_EQ(twice.sentences().front(), "batch is that of each request here");
 }
 
 // Attention with shared heads of keys and values: in notation, and of ONNX's kinds with repeated heads.
