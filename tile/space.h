@@ -44,8 +44,8 @@ struct TileDim {
   std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is im2col
   std::size_t first_dim = 0;  // the first tensor dimension that it joins; unused for im2col
   bool whole = false;         // a read that is not affine takes the full extent
-  // Rows of the tensor that each index of a table selects, and along which this dimension goes on: `E[T[i/16],i%16]` has
-  // one dimension along i, and 16 rows of each page. 1 of any other dimension.
+  // Rows of the tensor that each index of a table selects, and along which this dimension goes on: `E[T[i/16],i%16]`
+  // has one dimension along i, and 16 rows of each page. 1 of any other dimension.
   std::int64_t page = 1;
 };
 

@@ -65,9 +65,10 @@ struct Grouping {
 
 // Begins with every node alone. Then each node, in the network's order, takes in the groups that write what it reads,
 // the largest tensor first, where all that such a group writes is read in the node's group alone and the program of
-// both together is faster than the two one after another and has fewer kernels. Where that group is one node that reduces
-// twice, as a softmax does, the group that writes most of what it reads is tried with it first. A group that only moves
-// elements is taken in by each of its readers, and is gone when all have it. With Fuse::kNone every node stays alone.
+// both together is faster than the two one after another and has fewer kernels. Where that group is one node that
+// reduces twice, as a softmax does, the group that writes most of what it reads is tried with it first. A group that
+// only moves elements is taken in by each of its readers, and is gone when all have it. With Fuse::kNone every node
+// stays alone.
 Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,
                      int jobs, const Progress& progress);
 

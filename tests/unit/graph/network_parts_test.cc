@@ -172,7 +172,8 @@ nodes: ['y = mlp(x)']
   draw_weights(every.model);
   const std::string from = "mlp1.every_expert1.", to = "mlp1.routed_experts1.";
   for (auto& [name, constant] : routed.model.constants)
-    if (name.starts_with(to) && !constant.values) constant.values = every.model.constants.at(from + name.substr(to.size())).values;
+    if (name.starts_with(to) && !constant.values)
+      constant.values = every.model.constants.at(from + name.substr(to.size())).values;
   const std::vector<double> x = drawn_values("x", kTokens * kIn);
   const auto router = matrix(every.model, from + "router1.linear1.matmul.weight");
   std::vector<std::vector<std::pair<int, int>>> chosen(kExperts);  // tokens of each expert, and its place among theirs
