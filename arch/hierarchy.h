@@ -13,6 +13,9 @@
 
 namespace tilescope::arch {
 
+// Multiples of which arrays begin at, as device allocators place them (CUDA programming guide, 5.3.2: cudaMalloc).
+inline constexpr base::Bytes kAllocationAlignment{256};
+
 // From the thread outwards.
 enum class Role : std::uint8_t { kRegisters, kScratchpad, kCoreCache, kDeviceCache, kDram };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "expr/parse.h"
+#include "expr/tables.h"
 
 namespace tilescope::expr {
 namespace {
@@ -170,12 +171,11 @@ std::vector<std::string> notes_of(const Expression& e, const Stage& stage) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < stage.reads.size(); ++i) {
     const Read& r = stage.reads[i];
-    // A tile goes through a table's pages as through one dimension (tile/space.h).
-    const auto taken_whole = [&](const Coordinate& c) {
-      const bool behind_pages = &c != r.at.data() && (&c - 1)->gathered() && c.modulus > 0;
-      return !c.affine() && !c.gathered() && !behind_pages && !stage.is_table(i);
-    };
-    if (std::any_of(r.at.begin(), r.at.end(), taken_whole))
+    if (stage.is_table(i)) continue;  // none has a tile
+    auto others = std::count_if(r.at.begin(), r.at.end(), [](const Coordinate& c) { return !c.affine(); });
+    if (r.gathered_dim()) --others;
+    if (page_rows(e, stage, r) > 1) --others;  // a tile goes through pages as through one dimension (tile/space.h)
+    if (others > 0)
       out.push_back(fmt::format("the read {} is not affine; a tile takes its full extent", to_text(e, stage, r)));
   }
   return out;

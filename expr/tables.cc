@@ -39,6 +39,15 @@ std::int64_t index_bound(const Expression& e, int table) {
   return least;
 }
 
+std::int64_t page_rows(const Expression& e, const Stage& stage, const Read& read) {
+  const auto d = read.gathered_dim();
+  if (!d || *d + 1 == read.at.size()) return 1;
+  const Coordinate &row = read.at[*d + 1], &page = stage.reads[static_cast<std::size_t>(read.at[*d].table)].at.back();
+  const std::int64_t rows = e.tensors[static_cast<std::size_t>(read.tensor)].shape[*d + 1];
+  const bool whole = page.divisor == rows && page.modulus == 0 && row.divisor == 1 && row.modulus == rows;
+  return whole && page.terms == row.terms && page.offset == row.offset ? rows : 1;
+}
+
 std::vector<std::int32_t> drawn_indices(const Expression& e, int table) {
   const Tensor& t = e.tensors[static_cast<std::size_t>(table)];
   const auto greatest = static_cast<std::int64_t>(round_to(t.dtype, 0x1p40));

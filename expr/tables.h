@@ -23,6 +23,10 @@ std::vector<int> tables_of(const Expression& e);
 // indexes; the table's dtype may hold fewer.
 std::int64_t index_bound(const Expression& e, int table);
 
+// Rows of each page where a read goes through pages that a table names, as E[T[i/16],i%16] does: behind the gathered
+// coordinate stands x%n, of a dimension of n, and the table's last coordinate is x/n. 1 of any other read.
+std::int64_t page_rows(const Expression& e, const Stage& stage, const Read& read);
+
 // Indices drawn for a table (expr/index_draw.h), all below index_bound and representable in its dtype.
 std::vector<std::int32_t> drawn_indices(const Expression& e, int table);
 

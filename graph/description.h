@@ -21,7 +21,7 @@ struct DescribedNetwork {
   Model model;                                 // in float32
 };
 
-// So many sequences of which each has `new_tokens` after `past` ones that are in the cache.
+// Requests of one kind: each sequence has `new_tokens` to compute after `past` tokens that are in the cache.
 struct Requests {
   std::int64_t sequences = 1, new_tokens = 1, past = 0;
 };

@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "expr/reference.h"
 
 namespace tilescope::lower {
-namespace {
-
-constexpr std::int64_t kAllocation = 256;  // bytes; what cudaMalloc aligns to (CUDA programming guide, 5.3.2)
-
-}  // namespace
-
 bool Compute::operator==(const Compute& o) const {
   const auto same = [](const expr::Node& a, const expr::Node& b) {
     return a.kind == b.kind && a.number == b.number && a.index == b.index && a.function == b.function &&
@@ -76,7 +71,7 @@ std::vector<std::int64_t> base_addresses(const Module& m) {
   std::int64_t next = 0;
   for (const Global& g : m.globals) {
     out.push_back(next);
-    next += base::ceil_div(g.elements * base::size_of(g.dtype).n, kAllocation) * kAllocation;
+    next += base::round_up(g.elements * base::size_of(g.dtype).n, arch::kAllocationAlignment.n);
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include "base/integer.h"
 #include "expr/extent.h"
 #include "expr/parse.h"
+#include "expr/tables.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -130,9 +131,9 @@ class OperandMaker {
   }
 
   // The same with other distances in memory. `gathered` is set in what is returned: none of its dimensions joins the
-  // table's with others.
+  // table's with others, but for the rows of a `page` (expr::page_rows).
   Operand make(const Read& first, std::vector<int> reads, const std::vector<std::int64_t>& strides,
-               const std::optional<GatheredDim>& gathered = {}) const {
+               const std::optional<GatheredDim>& gathered = {}, std::int64_t page = 1) const {
     const Tensor& tensor = e_.tensors[static_cast<std::size_t>(first.tensor)];
     Operand o;
     o.gathered = gathered;
@@ -141,7 +142,7 @@ class OperandMaker {
     o.element = base::size_of(tensor.dtype);
     o.elements = tensor.elements();
     o.reads = std::move(reads);
-    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides, gathered);
+    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides, gathered, page);
         coordinates && (!gathered || !joins_table(*coordinates, *gathered, first.at.size()))) {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
@@ -172,13 +173,16 @@ class OperandMaker {
   // The read over tile axes, or nothing where a collapsed loop is not a run of whole neighbouring dimensions.
   std::optional<std::vector<TileCoordinate>> tile_coordinates(const Read& read, const std::vector<std::int64_t>& shape,
                                                               const std::vector<std::int64_t>& strides,
-                                                              const std::optional<GatheredDim>& gathered) const {
+                                                              const std::optional<GatheredDim>& gathered,
+                                                              std::int64_t page) const {
     std::vector<TileCoordinate> out;
     for (std::size_t d = 0; d < read.at.size();) {
       TileCoordinate c{{}, d, shape[d], strides[d], read.at[d].affine()};
       for (const Term& t : read.at[d].terms) c.terms.push_back({static_cast<int>(group(t.axis)), t.coefficient});
-      if (gathered && d + 1 == gathered->dim + gathered->table_dims && goes_through_pages(read, d, shape)) {
-        c.page = shape[d + 1];
+      const bool alone = std::all_of(read.at[d].terms.begin(), read.at[d].terms.end(),
+                                     [&](const Term& t) { return collapsed_with(t.axis).size() == 1; });
+      if (gathered && page > 1 && d + 1 == gathered->dim + gathered->table_dims && alone) {
+        c.page = page;
         c.extent *= c.page;
         c.stride = strides[d + 1];
         c.affine = true;
@@ -196,16 +200,6 @@ class OperandMaker {
       d += joined;
     }
     return out;
-  }
-
-  // Whether coordinate `d`, the last one of a table, is x/n, and the next one, of a dimension of n, x%n.
-  bool goes_through_pages(const Read& read, std::size_t d, const std::vector<std::int64_t>& shape) const {
-    if (d + 1 == read.at.size()) return false;
-    const Coordinate &page = read.at[d], &row = read.at[d + 1];
-    const bool alone = std::all_of(page.terms.begin(), page.terms.end(),
-                                   [&](const Term& t) { return collapsed_with(t.axis).size() == 1; });
-    return alone && page.terms == row.terms && page.offset == row.offset && page.divisor == shape[d + 1] &&
-           page.modulus == 0 && row.divisor == 1 && row.modulus == shape[d + 1];
   }
 
   // How many dimensions from `d` on one tile axis runs through: 1 for loops that are not collapsed, 0 where a collapsed
@@ -378,8 +372,8 @@ void add_gathering_inputs(const Expression& e, TileSpace& s) {
                                  rows.size(),
                                  from.elements(),
                                  from.indices};
-      s.inputs.push_back(
-          maker.make(reading.reads[r], std::move(reads), gathered_strides(tensor.shape, rows, *d), gathered));
+      s.inputs.push_back(maker.make(reading.reads[r], std::move(reads), gathered_strides(tensor.shape, rows, *d),
+                                    gathered, expr::page_rows(e, stage, read)));
       s.inputs.back().tensor = read.tensor;
       s.inputs.back().elements = tensor.elements();
     }

@@ -25,18 +25,18 @@ std::string csv_line(const std::vector<base::Value>& cells, std::size_t columns)
   return line + '\n';
 }
 
-std::vector<std::string> csv_cells(std::string_view line) {
-  std::vector<std::string> out(1);
+std::vector<CsvCell> csv_cells(std::string_view line) {
+  std::vector<CsvCell> out(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
-      out.back() += line[i++];
+      out.back().text += line[i++];
     else if (line[i] == '"')
       quoted = !quoted;
     else if (line[i] == ',' && !quoted)
-      out.emplace_back();
+      out.push_back({{}, i + 1});
     else
-      out.back() += line[i];
+      out.back().text += line[i];
   }
   return out;
 }

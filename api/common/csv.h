@@ -11,10 +11,17 @@
 
 namespace tilescope::api {
 
-// The cells as a line of so many columns, with its end; null and what is missing is empty.
+// The cells as a line, with its end. It has `columns` cells; null and absent ones are empty.
 std::string csv_line(const std::vector<base::Value>& cells, std::size_t columns);
 
-// The cells of a line without its end, as text. Cells hold no line breaks.
-std::vector<std::string> csv_cells(std::string_view line);
+struct CsvCell {
+  std::string text;
+  std::size_t begin = 0;  // in the line
+
+  bool operator==(const CsvCell&) const = default;
+};
+
+// The cells of a line without its end. Cells hold no line breaks.
+std::vector<CsvCell> csv_cells(std::string_view line);
 
 }  // namespace tilescope::api

@@ -14,10 +14,13 @@
 #include "api/network/detail/loaded.h"
 #include "api/network/detail/schedule.h"
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/check.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "base/integer.h"
 #include "expr/element_bytes.h"
+#include "expr/tables.h"
 
 namespace tilescope::api {
 namespace {
@@ -25,10 +28,7 @@ namespace {
 using base::List;
 using base::Value;
 
-// Of every tensor in the memory of all: what cudaMalloc aligns to (CUDA programming guide, 5.3.2).
-constexpr std::int64_t kAlignment = 256;
-
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) { return base::round_up(bytes, arch::kAllocationAlignment.n); }
 
 const std::string& text_at(const Value& v, std::string_view key) { return *v.find(key)->get_if<std::string>(); }
 std::int64_t number_at(const Value& v, std::string_view key) { return *v.find(key)->get_if<std::int64_t>(); }
@@ -41,7 +41,7 @@ std::string literal(const std::string& text) {
   return out + '"';
 }
 
-// Numbers of the driver's interface, which never change.
+// Numbers of the driver's interface (CUDA driver API: CUtensorMapDataType, CUtensorMapSwizzle), which never change.
 int driver_element(base::Dtype dtype) {
   switch (dtype) {
     case base::Dtype::kI32:
@@ -62,24 +62,33 @@ int driver_element(base::Dtype dtype) {
 
 int driver_swizzle(std::int64_t row) { return row == 32 ? 1 : row == 64 ? 2 : row == 128 ? 3 : 0; }
 
-// Below which number integers of each array are drawn: what they index has so many elements.
-std::map<std::string, std::int64_t> index_limits(const std::vector<NodeGroup>& groups) {
-  std::map<std::string, std::int64_t> out;
+// Indices of arrays that are tables, by their distribution. A table that a group computes of integers it reads, as of
+// indices that may count from the end, bounds these: they are drawn below its least extent.
+struct Indices {
+  std::map<std::string, std::vector<double>> drawn;
+  std::map<std::string, std::int64_t> bounds;
+};
+Indices indices_of(const std::vector<NodeGroup>& groups) {
+  Indices out;
   for (const NodeGroup& g : groups) {
     const expr::Expression& e = g.subgraph.expression;
-    std::int64_t least = 0;
-    for (const expr::Stage& s : e.stages)
-      for (const expr::Read& r : s.reads)
-        if (const auto d = r.gathered_dim()) {
-          const std::int64_t extent = e.tensors[static_cast<std::size_t>(r.tensor)].shape[*d];
-          least = least == 0 ? extent : std::min(least, extent);
-        }
-    if (least == 0) continue;
+    std::optional<std::int64_t> least;
+    for (const int table : expr::tables_of(e)) {
+      const expr::Tensor& t = e.tensors[static_cast<std::size_t>(table)];
+      const std::int64_t bound = expr::index_bound(e, table);
+      if (t.producer != expr::kInput) {
+        least = std::min(least.value_or(bound), bound);
+      } else if (const auto array = g.subgraph.arrays.find(t.name); array != g.subgraph.arrays.end()) {
+        const std::vector<std::int32_t> indices = expr::drawn_indices(e, table);
+        out.drawn.try_emplace(array->second, indices.begin(), indices.end());
+      }
+    }
     for (const expr::Tensor& t : e.tensors) {
       const auto array = g.subgraph.arrays.find(t.name);
-      if (t.producer != expr::kInput || array == g.subgraph.arrays.end() || !base::is_integer(t.dtype)) continue;
-      std::int64_t& limit = out[array->second];
-      limit = limit == 0 ? least : std::min(limit, least);
+      if (!least || t.producer != expr::kInput || array == g.subgraph.arrays.end() || !base::is_integer(t.dtype))
+        continue;
+      const auto [bound, is_new] = out.bounds.emplace(array->second, *least);
+      bound->second = std::min(bound->second, *least);
     }
   }
   return out;
@@ -88,7 +97,11 @@ std::map<std::string, std::int64_t> index_limits(const std::vector<NodeGroup>& g
 class Writer {
  public:
   Writer(const LoadedNetwork& read, const Schedule& schedule, const arch::ArchSpec& chip, std::string dialect)
-      : read_(read), schedule_(schedule), chip_(chip), dialect_(std::move(dialect)) {}
+      : read_(read),
+        schedule_(schedule),
+        chip_(chip),
+        dialect_(std::move(dialect)),
+        indices_(indices_of(schedule.groups())) {}
 
   std::optional<EmittedNetwork> write(const std::string& name, base::Diagnostics& diags) {
     if (!emit_programs(diags)) return std::nullopt;
@@ -210,7 +223,7 @@ class Writer {
         add_values(key, number, t);
       }
     const std::vector<LivingTensor> written = schedule_.written();
-    const Arena arena = arena_of(written, kAlignment);
+    const Arena arena = arena_of(written, arch::kAllocationAlignment.n);
     const graph::Uses uses(read_.network);
     for (std::size_t i = 0; i < written.size(); ++i) {
       Tensor& t = tensors_[static_cast<std::size_t>(tensor_of_.at(written[i].name))];
@@ -224,16 +237,16 @@ class Writer {
   }
 
   void add_values(const std::string& key, int number, const Tensor& t) {
-    const graph::NetworkTensor& known = read_.network.tensors.at(key);
-    if (!known.values) return;
-    out_.files.push_back(
-        {fmt::format("tensors/{}.bin", number), expr::to_bytes(*base::dtype_of(t.dtype), *known.values)});
+    const auto& known = read_.network.tensors.at(key).values;
+    const auto drawn = indices_.drawn.find(key);
+    const std::vector<double>* values = known ? &*known : drawn != indices_.drawn.end() ? &drawn->second : nullptr;
+    if (values == nullptr) return;
+    out_.files.push_back({fmt::format("tensors/{}.bin", number), expr::to_bytes(*base::dtype_of(t.dtype), *values)});
   }
 
   // Of drawn values: weights such that a product with them has about the size of what it multiplies; vectors stay
   // positive, for some are variances.
-  std::string tensor_text(const std::string& key, const Tensor& t,
-                          const std::map<std::string, std::int64_t>& limits) const {
+  std::string tensor_text(const std::string& key, const Tensor& t) const {
     double centre = 0, spread = 1;
     if (t.role == 'c') {
       const graph::Shape& shape = read_.network.tensors.at(key).shape;
@@ -243,16 +256,15 @@ class Writer {
         spread = std::sqrt(3 * static_cast<double>(*std::max_element(shape.begin(), shape.end())) /
                            static_cast<double>(t.elements));
     }
-    const auto limit = limits.find(key);
+    const auto limit = indices_.bounds.find(key);
     return fmt::format("{{{}, {}, {}, {}, '{}', {}, {:.9g}, {}}}", literal(t.name), literal(t.dtype), t.elements,
-                       t.offset, t.role, centre, spread, limit == limits.end() ? 2 : limit->second);
+                       t.offset, t.role, centre, spread, limit == indices_.bounds.end() ? 2 : limit->second);
   }
 
   std::string text_of(const std::string& name) const {
-    const std::map<std::string, std::int64_t> limits = index_limits(schedule_.groups());
     std::vector<std::string> tensors(tensors_.size()), modules;
     for (const auto& [key, number] : tensor_of_)
-      tensors[static_cast<std::size_t>(number)] = tensor_text(key, tensors_[static_cast<std::size_t>(number)], limits);
+      tensors[static_cast<std::size_t>(number)] = tensor_text(key, tensors_[static_cast<std::size_t>(number)]);
     for (const std::string& m : modules_) modules.push_back(fmt::format("{{{}}}", literal(m)));
     const auto table = [](const char* type, const char* title, const std::vector<std::string>& rows) {
       return fmt::format("constexpr {} {}[] = {{\n    {}}};\n\n", type, title,
@@ -290,6 +302,7 @@ class Writer {
   const Schedule& schedule_;
   const arch::ArchSpec& chip_;
   std::string dialect_;
+  const Indices indices_;
   EmittedNetwork out_;
   std::map<std::string, Value> programs_;  // what launches them, by id
   std::vector<std::string> modules_;

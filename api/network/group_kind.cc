@@ -29,7 +29,7 @@ std::pair<std::vector<Read>, std::vector<Read>> factors_of(const Stage& s) {
   return out;
 }
 
-// Of the tensors of an expression, those that constants of the network alone determine.
+// By tensor of the expression, whether constants of the network alone determine it.
 std::vector<bool> constants_of(const graph::Subgraph& g, const graph::Network& network) {
   const Expression& e = g.expression;
   std::vector<bool> out(e.tensors.size());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/common/csv.h"
 #include "base/document.h"
 #include "base/parse_number.h"
 
@@ -13,21 +14,17 @@ namespace tilescope::api {
 namespace {
 
 struct Cell {
-  std::string_view text;
+  std::string text;  // without blanks around it
   base::Position at;
 };
 
 std::vector<Cell> cells_of(std::string_view line, base::Position at) {
+  constexpr std::string_view kBlanks = " \t\r";
   std::vector<Cell> out;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    std::string_view cell = line.substr(begin, end - begin);
-    const std::size_t blanks = std::min(cell.find_first_not_of(" \t\r"), cell.size());
-    cell.remove_prefix(blanks);
-    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t' || cell.back() == '\r')) cell.remove_suffix(1);
-    at.column = static_cast<std::uint32_t>(begin + blanks) + 1;
-    out.push_back({cell, at});
-    begin = end + 1;
+  for (CsvCell& c : csv_cells(line)) {
+    const std::size_t first = std::min(c.text.find_first_not_of(kBlanks), c.text.size());
+    at.column = static_cast<std::uint32_t>(c.begin + first) + 1;
+    out.push_back({c.text.substr(first, c.text.find_last_not_of(kBlanks) + 1 - first), at});
   }
   return out;
 }
@@ -38,7 +35,9 @@ struct Column {
   bool required = false;
 };
 constexpr std::array<Column, 3> kColumns = {{{"sequences", 1, 1}, {"new", 1, 0, true}, {"past", 0, 0, true}}};
+// Sums and products over all kinds stay far below 64 bits; what no chip holds is refused later, in figures.
 constexpr std::int64_t kMost = 10'000'000;
+// Each kind adds nodes to every layer.
 constexpr std::size_t kMaxKinds = 1024;
 
 // By column of the file, which of kColumns it is.

@@ -66,13 +66,13 @@ class StoredReader {
     for (std::size_t at = header.size(); at < text.size();) {
       const std::size_t end = text.find('\n', at);
       if (end == std::string_view::npos) break;
-      const std::vector<std::string> cells = csv_cells(text.substr(at, end - at));
+      const std::vector<CsvCell> cells = csv_cells(text.substr(at, end - at));
       at = end + 1;
       const auto point = point_in(cells);
       if (!point) return error(++number, "expected a row of this table; give another file");
       ++number;
-      if (out.hash.empty()) out.hash = cells.back();
-      if (cells.front() != kTotalKind) continue;
+      if (out.hash.empty()) out.hash = cells.back().text;
+      if (cells.front().text != kTotalKind) continue;
       if (out.lines.emplace(*point, text.substr(out.length, at - out.length)).second) out.order.push_back(*point);
       out.length = at;
     }
@@ -85,13 +85,14 @@ class StoredReader {
     return std::nullopt;
   }
 
-  std::optional<TablePoint> point_in(const std::vector<std::string>& cells) const {
+  std::optional<TablePoint> point_in(const std::vector<CsvCell>& cells) const {
     if (cells.size() != columns_.size()) return std::nullopt;
     TablePoint out;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (!columns_[c].starts_with(kSizeColumn)) continue;
       std::int64_t v = 0;
-      const auto [rest, failed] = std::from_chars(cells[c].data(), cells[c].data() + cells[c].size(), v);
+      const std::string& text = cells[c].text;
+      const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), v);
       if (failed != std::errc()) return std::nullopt;
       out.push_back(v);
     }

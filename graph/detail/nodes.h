@@ -32,7 +32,7 @@ class NodeMaker {
   // A constant with values: a list of them, or one alone.
   KnownTensor literal(Element element, std::vector<double> values, bool scalar, const Scope& scope,
                       const std::string& hint);
-  // A node of one of ONNX's kinds, with so many results as it has names.
+  // A node of one of ONNX's kinds. It has a result for each name.
   KnownTensors node(const Call& c, const Scope& scope, const KnownTensors& arguments,
                     const std::vector<std::string>& names);
   // Stages that the line itself writes. Its name becomes that of what its last stage writes.

@@ -129,7 +129,6 @@ void hardmax(Writer& w) {
 // that a product behind it reads no more than their quotient by the sum; of opset 12 and before over all from the axis
 // on, and of many dimensions, with those before and behind the axis as one.
 void softmax(Writer& w) {
-  constexpr std::int64_t kMostOfOwn = 6;
   const bool flat = w.opset() < 13;
   Cut c = cut_at(w, w.number("axis", flat ? 1 : -1));
   if (flat) {
@@ -137,7 +136,7 @@ void softmax(Writer& w) {
     c.at = w.axes(c.shape);
   }
   Names outer = {c.at[0], c.at[2]};
-  if (!flat && w.rank(0) > 1 && w.rank(0) <= kMostOfOwn) {
+  if (!flat && w.rank(0) > 1 && w.rank(0) <= static_cast<std::int64_t>(expr::kMaxRank)) {
     c.shape = w.shape(0);
     outer = c.at = w.axes(c.shape);
     outer.erase(outer.begin() + Writer::axis_of(w.number("axis", -1), w.rank(0)));

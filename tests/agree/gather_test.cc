@@ -65,7 +65,7 @@ TEST(Gathers, AreComputedAndCountedAlike) {
 TEST(Gathers, MoveWhatIsDistinctAtLeastAndWhatIsAskedForAtMost) {
   constexpr std::int64_t kIndices = 20'000, kExtent = 100'000, kRow = 256;
   for (const char* arch : {"v100", "a100", "rtx3090"})
-    for (const std::string distribution : {"uniform", "sorted", "pages16"}) {
+    for (const std::string distribution : {"uniform", "sorted", "distinct", "even", "pages16"}) {
       const auto indices =
           expr::drawn_indices("T", kIndices, kExtent, expr::index_distribution_of(distribution).value());
       const auto distinct = static_cast<double>(std::set(indices.begin(), indices.end()).size() * kRow + kIndices * 4);

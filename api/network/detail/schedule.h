@@ -37,7 +37,7 @@ class Schedule {
   void simulate(const SimulationHow& how, int jobs, const Progress& progress);
   std::optional<NetworkSimulation> simulation() const;
 
-  // Of the groups, then of the nodes that are in none.
+  // A row for each group, then one for each node that no group holds.
   std::vector<NetworkGroupRow> rows() const;
   NetworkTotal total(const std::vector<NetworkGroupRow>& rows) const;
   double launch_us() const;

@@ -64,7 +64,9 @@ RC_GTEST_PROP(Csv, CellsAreReadAsTheyWereWritten, ()) {
       rc::gen::container<std::string>(rc::gen::element('a', ',', '"', ' ', '1'))));
   const std::string line = csv_line({texts.begin(), texts.end()}, texts.size());
   RC_ASSERT(line.back() == '\n');
-  RC_ASSERT(csv_cells(std::string_view(line).substr(0, line.size() - 1)) == texts);
+  std::vector<std::string> again;
+  for (const CsvCell& c : csv_cells(std::string_view(line).substr(0, line.size() - 1))) again.push_back(c.text);
+  RC_ASSERT(again == texts);
 }
 
 TEST(Csv, WhatIsMissingIsEmpty) { EXPECT_EQ(csv_line({nullptr, 3, "x"}, 5), ",3,x,,\n"); }

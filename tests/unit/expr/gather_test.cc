@@ -145,6 +145,19 @@ TEST(Gather, IsInlinedIntoWhatReadsIt) {
   EXPECT_THAT(refusal, HasSubstr("'U' gives coordinates of another tensor"));
 }
 
+TEST(Gather, GoesThroughPagesAsThroughOneDimension) {
+  const auto rows = [](const std::string& op) {
+    const Built b = build(op, "j=8,d=2", "K=5,4,2");
+    if (!b.expression) return std::int64_t{0};
+    const Stage& s = b.expression->stages.front();
+    EXPECT_EQ(b.expression->notes.empty(), page_rows(*b.expression, s, s.reads.back()) > 1) << op;
+    return page_rows(*b.expression, s, s.reads.back());
+  };
+  EXPECT_EQ(rows("O[j,d] = K[T[j/4],j%4,d]"), 4);
+  EXPECT_EQ(rows("O[j,d] = K[T[j/2],j%2,d]"), 1) << "a page has four rows";
+  EXPECT_EQ(rows("O[j,d] = K[T[j/4],j%2,d]"), 1);
+}
+
 TEST(Gather, HasTheDtypesThatAreGiven) {
   EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "f16")), "f16");
   EXPECT_EQ(dtypes_text(*typed(kRows, "E=5,2", "T=i32:sorted")), "f32,T=i32:sorted");
@@ -182,6 +195,19 @@ TEST(DrawnIndices, AreOfTheirDistribution) {
   // n (1 - (1 - 1/n)^m) different ones: 983; the deviation of the count is 4.
   EXPECT_NEAR(static_cast<double>(std::set(uniform.begin(), uniform.end()).size()), 983, 16);
   EXPECT_EQ(of("pages7").back() < kBound, true) << "a page that reaches beyond the bound goes on with 0";
+  // Each value before any again; each as often as the others, in order.
+  const std::vector<std::int32_t> distinct = of("distinct"), even = of("even");
+  for (std::size_t first = 0; first + kBound <= distinct.size(); first += kBound)
+    EXPECT_EQ(std::set(distinct.begin() + static_cast<std::ptrdiff_t>(first),
+                       distinct.begin() + static_cast<std::ptrdiff_t>(first + kBound))
+                  .size(),
+              static_cast<std::size_t>(kBound));
+  EXPECT_FALSE(std::is_sorted(distinct.begin(), distinct.begin() + kBound));
+  EXPECT_TRUE(std::is_sorted(even.begin(), even.end()));
+  for (std::int32_t v = 0; v < kBound; ++v) {
+    EXPECT_GE(std::count(even.begin(), even.end(), v), kCount / kBound) << v;
+    EXPECT_LE(std::count(even.begin(), even.end(), v), kCount / kBound + 1) << v;
+  }
   EXPECT_FALSE(index_distribution_of("pages"));
   EXPECT_FALSE(index_distribution_of("pages-1"));
   EXPECT_FALSE(index_distribution_of("page16"));
