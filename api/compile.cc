@@ -56,10 +56,11 @@ std::string layout_of(const tile::StageProgram& p) {
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 
-CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
+CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a,
+                                 UnderLimit limit) {
   if (const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes)) {
     const tile::BspStage& first = stages->front();
-    return {prediction_of(e, a, p),
+    return {prediction_of(e, a, p, limit),
             p.stages(),
             axis_names(*first.space),
             joined(first.block, first.space->axes.size()),
@@ -77,7 +78,7 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
             {}};
   }
   const tile::StageProgram& first = p.simt().front();
-  return {prediction_of(e, a, p),
+  return {prediction_of(e, a, p, limit),
           p.stages(),
           axis_names(*first.space),
           joined(first.block, first.space->axes.size()),
@@ -124,7 +125,8 @@ CompiledOperator row_of(const ConstructedOperator& of, const SearchOptions& sear
   out.error = of.configurations && of.found.error.empty() ? of.configurations->error : of.found.error;
   out.configurations = of.configurations;
   for (const RankedProgram& p : of.found.programs) {
-    CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a));
+    const UnderLimit limit = out.programs.empty() ? UnderLimit::kJudged : UnderLimit::kLeftOut;
+    CompiledProgram& compiled = out.programs.emplace_back(compiled_program(p.program, p.estimate, a, limit));
     compiled.simulated_us = p.simulated_us;
     if (search.pareto) compiled.core_bytes = core_bytes(p.program, a);
   }

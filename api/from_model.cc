@@ -5,10 +5,13 @@
 #include <variant>
 #include <vector>
 
+#include "api/counted.h"
 #include "api/operator_kind.h"
 #include "arch/bands.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
+#include "base/check.h"
+#include "targets/target.h"
 
 namespace tilescope::api {
 namespace {
@@ -36,7 +39,23 @@ std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, co
   return TimeBand{predicted_us * band->low, predicted_us * band->high, measured};
 }
 
-Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program) {
+namespace {
+
+// The program's time by the model on the same chip with its cores at another clock.
+energy::TimeAt time_at_clocks(const arch::ArchSpec& a, const tile::RProgram& program) {
+  return [&a, &program](arch::Hertz clock) {
+    arch::ArchSpec slower = a;
+    slower.clock = clock;
+    const auto estimate = targets::target_of(slower).estimate(slower)(program, nullptr, {});
+    base::check(estimate.has_value(), "a clock does not decide whether a program has a time");
+    return estimate->total_us;
+  };
+}
+
+}  // namespace
+
+Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program,
+                         UnderLimit limit) {
   Prediction p;
   p.predicted_us = e.total_us;
   p.band = band_of(e.total_us, a, program);
@@ -58,6 +77,11 @@ Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, cons
   p.registers_per_thread = e.occupancy.registers_per_thread;
   p.blocks = e.blocks;
   p.waves = e.waves;
+  if (!e.counts.levels.empty()) {
+    p.counts = work_counts_of(e.counts, a);
+    p.energy = energy_row_of(e.counts, e.total_us, a,
+                             limit == UnderLimit::kJudged ? time_at_clocks(a, program) : energy::TimeAt(), p.no_energy);
+  }
   return p;
 }
 

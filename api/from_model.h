@@ -2,6 +2,7 @@
 #pragma once
 // Converts the model's estimate to a Prediction. For api/ and experiments/ only, so that cli/ sees only rows.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,10 @@ namespace tilescope::api {
 // kind in another element type, else that of all operators. A program of several stages has no kind.
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program);
 
-Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program);
+// Whether the clock under the board's limit is looked for, at which the model judges the program anew several times.
+enum class UnderLimit : std::uint8_t { kJudged, kLeftOut };
+
+Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program,
+                         UnderLimit limit = UnderLimit::kJudged);
 
 }  // namespace tilescope::api

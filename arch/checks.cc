@@ -12,6 +12,7 @@
 #include "arch/derive.h"
 #include "arch/detail/complaints.h"
 #include "arch/detail/fragment_checks.h"
+#include "arch/detail/power_checks.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
 
@@ -94,23 +95,12 @@ std::vector<std::string> calibratable(const base::Map& levels, const ArchSpec& a
   return names;
 }
 
-// Errors at the keys of the map `of` that are not known.
-void check_names(std::string_view of, const std::vector<std::string_view>& known, std::string_view what,
-                 Complaints& complaints) {
-  const base::Map* entries = complaints.map_at({of});
-  if (entries == nullptr) return;
-  for (const base::Entry& e : *entries)
-    if (std::find(known.begin(), known.end(), e.key) == known.end())
-      complaints.diagnostics().error(e.at,
-                                     fmt::format("{}.{}: {}{}", of, e.key, what, base::did_you_mean(e.key, known)));
-}
-
 void check_calibration(const ArchSpec& a, Complaints& complaints) {
   const base::Map* levels = complaints.map_at({"memory"});
   if (levels == nullptr) return;
   const std::vector<std::string> known = calibratable(*levels, a);
-  check_names("calibration", {known.begin(), known.end()},
-              "neither an instruction nor the read, write or copy of a level", complaints);
+  complaints.require_known({"calibration"}, {known.begin(), known.end()},
+                           "neither an instruction nor the read, write or copy of a level");
 }
 
 void check_error_bands(const ArchSpec& a, Complaints& complaints) {
@@ -124,7 +114,7 @@ void check_error_bands(const ArchSpec& a, Complaints& complaints) {
       complaints.add({"error_bands", name},
                      fmt::format("the name says {}, `dtype` is {}", base::name_of(*dtype), base::name_of(band.dtype)));
   }
-  check_names("error_bands", known, "no kind of operator", complaints);
+  complaints.require_known({"error_bands"}, known, "no kind of operator");
   for (const auto& [kind, band] : a.error_bands)
     if (band.high > 0 && band.low > band.high)
       complaints.add({"error_bands", kind, "low"}, fmt::format("{} is above `high`, {}", band.low, band.high));
@@ -139,6 +129,7 @@ void check_chip(const Layers& layers, const ArchSpec& a, bool complete, base::Di
   check_compute(a, complaints);
   check_calibration(a, complaints);
   check_error_bands(a, complaints);
+  check_power(a, complaints);
   if (!complete) return;
   check_hierarchy(layers, a, diags);
   check_pipes(layers, a, diags);

@@ -2,6 +2,7 @@
 #pragma once
 // Effects of a chip (peaks, bandwidths, transactions) from its causes (arch/spec.h), in closed form.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,6 +76,10 @@ std::int64_t registers_per_core(const RegisterLevel& level);
 // core. Each partition has its share of the registers, and partitions get warps in turn (NVIDIA, cuda_occupancy.h).
 // Unlimited if the chip has no register level.
 std::int64_t max_registers(const ArchSpec& a, std::int64_t threads);
+
+// The power of the board with nothing running, c + V^2 (L + k f), of which c is that of the board and of the DRAM's
+// channels, L the leakage and k the clock tree of all cores; nullopt where its curve ends below the clock.
+std::optional<Watts> power_at_rest(const ArchSpec& a, const PowerSpec& power, Hertz clock);
 
 // The link between the cores of a chip of class bsp, which must have one (checked), and the time of a barrier of the
 // cores.

@@ -39,6 +39,13 @@ void write(Map& to, std::string_view key, Cycles v) { add(to, key, "_cycles", v.
 void write(Map& to, std::string_view key, Microseconds v) { add(to, key, "_us", v.v); }
 void write(Map& to, std::string_view key, BytesPerSecond v) { add(to, key, "_gbps", v.v / 1e9); }
 void write(Map& to, std::string_view key, FlopsPerSecond v) { add(to, key, "_gflops", v.v / 1e9); }
+void write(Map& to, std::string_view key, Volts v) { add(to, key, "_v", v.v); }
+void write(Map& to, std::string_view key, Watts v) { add(to, key, "_w", v.v); }
+void write(Map& to, std::string_view key, Picojoules v) { add(to, key, "_pj", v.v); }
+void write(Map& to, std::string_view key, PicojoulesPerByte v) { add(to, key, "_pj_per_byte", v.v); }
+void write(Map& to, std::string_view key, WattsPerSquareVolt v) { add(to, key, "_w_per_v2", v.v); }
+void write(Map& to, std::string_view key, WattsPerSquareVoltGigahertz v) { add(to, key, "_w_per_v2_ghz", v.v); }
+void write(Map& to, std::string_view key, const VoltageCurve& v) { write(to, key, texts_of(v)); }
 // clang-format on
 
 template <class E>

@@ -54,6 +54,18 @@ std::string quantity_text(double value, Dimension dimension) {
       return text_of(value, kByteRates.front());
     case Dimension::kFlopsPerSecond:
       return text_of(value, kFlopRates.front());
+    case Dimension::kVolts:
+      return text_of(value, {1, "V"});
+    case Dimension::kWatts:
+      return text_of(value, {1, "W"});
+    case Dimension::kPicojoules:
+      return text_of(value, {1, "pJ"});
+    case Dimension::kPicojoulesPerByte:
+      return text_of(value, {1, "pJ/B"});
+    case Dimension::kWattsPerSquareVolt:
+      return text_of(value, {1, "W/V2"});
+    case Dimension::kWattsPerSquareVoltGigahertz:
+      return text_of(value, {1, "W/V2/GHz"});
   }
   return {};
 }
@@ -124,6 +136,15 @@ class NumberCollector {
   void take(std::string p, Microseconds v) { add(std::move(p), v.v, Dimension::kMicroseconds, false); }
   void take(std::string p, BytesPerSecond v) { add(std::move(p), v.v, Dimension::kBytesPerSecond, false); }
   void take(std::string p, FlopsPerSecond v) { add(std::move(p), v.v, Dimension::kFlopsPerSecond, false); }
+  void take(std::string p, Volts v) { add(std::move(p), v.v, Dimension::kVolts, false); }
+  void take(std::string p, Watts v) { add(std::move(p), v.v, Dimension::kWatts, false); }
+  void take(std::string p, Picojoules v) { add(std::move(p), v.v, Dimension::kPicojoules, false); }
+  void take(std::string p, PicojoulesPerByte v) { add(std::move(p), v.v, Dimension::kPicojoulesPerByte, false); }
+  void take(std::string p, WattsPerSquareVolt v) { add(std::move(p), v.v, Dimension::kWattsPerSquareVolt, false); }
+  void take(std::string p, WattsPerSquareVoltGigahertz v) {
+    add(std::move(p), v.v, Dimension::kWattsPerSquareVoltGigahertz, false);
+  }
+  void take(const std::string&, const VoltageCurve&) {}
   // clang-format on
   template <class T>
   void take(std::string p, const std::optional<T>& v) {

@@ -38,6 +38,12 @@ void read(const Value& v, const Context& c, Cycles& to) { store(as_cycles(&v, c.
 void read(const Value& v, const Context& c, Microseconds& to) { store(as_microseconds(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, BytesPerSecond& to) { store(as_bytes_per_second(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, FlopsPerSecond& to) { store(as_flops_per_second(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Volts& to) { store(as_volts(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Watts& to) { store(as_watts(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Picojoules& to) { store(as_picojoules(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, PicojoulesPerByte& to) { store(as_picojoules_per_byte(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, WattsPerSquareVolt& to) { store(as_watts_per_square_volt(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, WattsPerSquareVoltGigahertz& to) { store(as_watts_per_square_volt_gigahertz(&v, c.path, c.diags), to); }
 // clang-format on
 
 void read(const Value& v, const Context& c, std::string& to) {
@@ -59,6 +65,16 @@ void read(const Value& v, const Context& c, FragmentMap& to) {
   base::Diagnostics of_text;
   if (std::optional<FragmentMap> map = fragment_map_of(*text, of_text)) to = std::move(*map);
   for (const std::string& w : of_text.sentences()) c.diags.error(v.at, fmt::format("{}: {}", c.path, w));
+}
+
+void read(const Value& v, const Context& c, VoltageCurve& to) {
+  std::vector<std::string> texts;
+  const std::size_t before = c.diags.errors().size();
+  read(v, c, texts);
+  if (c.diags.errors().size() != before) return;
+  base::Diagnostics of_texts;
+  if (std::optional<VoltageCurve> curve = voltage_curve_of(texts, of_texts)) to = std::move(*curve);
+  for (const std::string& w : of_texts.sentences()) c.diags.error(v.at, fmt::format("{}: {}", c.path, w));
 }
 
 // A ratio of two like amounts.

@@ -43,6 +43,15 @@ template <> struct ShapeOf<TimingSlot> { static Shape make() { return quantity(D
 template <> struct ShapeOf<Microseconds> { static Shape make() { return quantity(Dimension::kMicroseconds); } };
 template <> struct ShapeOf<BytesPerSecond> { static Shape make() { return quantity(Dimension::kBytesPerSecond); } };
 template <> struct ShapeOf<FlopsPerSecond> { static Shape make() { return quantity(Dimension::kFlopsPerSecond); } };
+template <> struct ShapeOf<VoltageCurve> { static Shape make() { return plain(Type::kTexts); } };
+template <> struct ShapeOf<Volts> { static Shape make() { return quantity(Dimension::kVolts); } };
+template <> struct ShapeOf<Watts> { static Shape make() { return quantity(Dimension::kWatts); } };
+template <> struct ShapeOf<Picojoules> { static Shape make() { return quantity(Dimension::kPicojoules); } };
+template <> struct ShapeOf<PicojoulesPerByte> { static Shape make() { return quantity(Dimension::kPicojoulesPerByte); } };
+template <> struct ShapeOf<WattsPerSquareVolt> { static Shape make() { return quantity(Dimension::kWattsPerSquareVolt); } };
+template <> struct ShapeOf<WattsPerSquareVoltGigahertz> {
+  static Shape make() { return quantity(Dimension::kWattsPerSquareVoltGigahertz); }
+};
 // clang-format on
 
 // The visitor that collects the keys of one map.

@@ -23,7 +23,7 @@ struct Unit {
 
 constexpr double kKi = 1024;
 
-constexpr std::array<Unit, 31> kUnits = {{
+constexpr auto kUnits = std::to_array<Unit>({
     {"B", 1, Dimension::kBytes},
     {"KB", 1e3, Dimension::kBytes},
     {"MB", 1e6, Dimension::kBytes},
@@ -55,7 +55,20 @@ constexpr std::array<Unit, 31> kUnits = {{
     {"GFLOP/s", 1e9, Dimension::kFlopsPerSecond},
     {"TFLOP/s", 1e12, Dimension::kFlopsPerSecond},
     {"PFLOP/s", 1e15, Dimension::kFlopsPerSecond},
-}};
+    {"V", 1, Dimension::kVolts},
+    {"mV", 1e-3, Dimension::kVolts},
+    {"W", 1, Dimension::kWatts},
+    {"mW", 1e-3, Dimension::kWatts},
+    {"pJ", 1, Dimension::kPicojoules},
+    {"nJ", 1e3, Dimension::kPicojoules},
+    {"fJ", 1e-3, Dimension::kPicojoules},
+    {"pJ/B", 1, Dimension::kPicojoulesPerByte},
+    {"pJ/bit", 8, Dimension::kPicojoulesPerByte},
+    {"W/V2", 1, Dimension::kWattsPerSquareVolt},
+    {"mW/V2", 1e-3, Dimension::kWattsPerSquareVolt},
+    {"W/V2/GHz", 1, Dimension::kWattsPerSquareVoltGigahertz},
+    {"mW/V2/GHz", 1e-3, Dimension::kWattsPerSquareVoltGigahertz},
+});
 
 struct DimensionText {
   std::string_view base_unit;
@@ -67,14 +80,20 @@ struct DimensionText {
 constexpr int kBitsOfTime = 32;
 
 // In the order of Dimension.
-constexpr std::array<DimensionText, 6> kDimensions = {{
+constexpr auto kDimensions = std::to_array<DimensionText>({
     {"bytes", "an amount of bytes such as '96 KiB'"},
     {"Hz", "a frequency such as '1.38 GHz'"},
     {"cycles", "a number of cycles such as '425 cycles'", kBitsOfTime},
     {"us", "a time such as '5 us'", kBitsOfTime},
     {"B/s", "a rate of bytes such as '900 GB/s'"},
     {"FLOP/s", "a rate of operations such as '15.7 TFLOP/s'"},
-}};
+    {"V", "a voltage such as '0.8 V'"},
+    {"W", "a power such as '250 W'"},
+    {"pJ", "an energy such as '30 pJ'"},
+    {"pJ/B", "an energy of a byte such as '1.4 pJ/B'"},
+    {"W/V2", "a power of a square volt such as '0.36 W/V2'"},
+    {"W/V2/GHz", "a power of a square volt and a gigahertz such as '0.09 W/V2/GHz'"},
+});
 
 const DimensionText& text_of(Dimension d) { return kDimensions[static_cast<std::size_t>(d)]; }
 
@@ -207,6 +226,25 @@ std::optional<BytesPerSecond> as_bytes_per_second(const Value* v, std::string_vi
 }
 std::optional<FlopsPerSecond> as_flops_per_second(const Value* v, std::string_view name, Diagnostics& diags) {
   return read_amount<FlopsPerSecond>(v, name, Dimension::kFlopsPerSecond, diags);
+}
+std::optional<Volts> as_volts(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<Volts>(v, name, Dimension::kVolts, diags);
+}
+std::optional<Watts> as_watts(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<Watts>(v, name, Dimension::kWatts, diags);
+}
+std::optional<Picojoules> as_picojoules(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<Picojoules>(v, name, Dimension::kPicojoules, diags);
+}
+std::optional<PicojoulesPerByte> as_picojoules_per_byte(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<PicojoulesPerByte>(v, name, Dimension::kPicojoulesPerByte, diags);
+}
+std::optional<WattsPerSquareVolt> as_watts_per_square_volt(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<WattsPerSquareVolt>(v, name, Dimension::kWattsPerSquareVolt, diags);
+}
+std::optional<WattsPerSquareVoltGigahertz> as_watts_per_square_volt_gigahertz(const Value* v, std::string_view name,
+                                                                              Diagnostics& diags) {
+  return read_amount<WattsPerSquareVoltGigahertz>(v, name, Dimension::kWattsPerSquareVoltGigahertz, diags);
 }
 
 }  // namespace tilescope::base

@@ -11,9 +11,23 @@
 
 namespace tilescope::base {
 
-enum class Dimension { kBytes, kHertz, kCycles, kMicroseconds, kBytesPerSecond, kFlopsPerSecond };
+enum class Dimension {
+  kBytes,
+  kHertz,
+  kCycles,
+  kMicroseconds,
+  kBytesPerSecond,
+  kFlopsPerSecond,
+  kVolts,
+  kWatts,
+  kPicojoules,
+  kPicojoulesPerByte,
+  kWattsPerSquareVolt,
+  kWattsPerSquareVoltGigahertz
+};
 
-// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s).
+// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s,
+// V, W, pJ, pJ/B, W/V2, W/V2/GHz).
 struct Quantity {
   double value = 0;
   Dimension dimension{};
@@ -36,5 +50,12 @@ std::optional<Cycles> as_cycles(const Value* v, std::string_view name, Diagnosti
 std::optional<Microseconds> as_microseconds(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<BytesPerSecond> as_bytes_per_second(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<FlopsPerSecond> as_flops_per_second(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<Volts> as_volts(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<Watts> as_watts(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<Picojoules> as_picojoules(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<PicojoulesPerByte> as_picojoules_per_byte(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<WattsPerSquareVolt> as_watts_per_square_volt(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<WattsPerSquareVoltGigahertz> as_watts_per_square_volt_gigahertz(const Value* v, std::string_view name,
+                                                                              Diagnostics& diags);
 
 }  // namespace tilescope::base

@@ -40,6 +40,13 @@ struct Amount {
 using Microseconds = Amount<struct MicrosecondsTag>;
 using BytesPerSecond = Amount<struct BytesPerSecondTag>;
 using FlopsPerSecond = Amount<struct FlopsPerSecondTag>;
+using Volts = Amount<struct VoltsTag>;
+using Watts = Amount<struct WattsTag>;
+using Picojoules = Amount<struct PicojoulesTag>;
+using PicojoulesPerByte = Amount<struct PicojoulesPerByteTag>;
+// Powers of a part of a chip that grow with the square of its voltage, and with its clock too.
+using WattsPerSquareVolt = Amount<struct WattsPerSquareVoltTag>;
+using WattsPerSquareVoltGigahertz = Amount<struct WattsPerSquareVoltGigahertzTag>;
 
 constexpr Microseconds to_time(Cycles c, Hertz f) {
   return {static_cast<double>(c.n) * 1e6 / static_cast<double>(f.n)};

@@ -30,8 +30,8 @@ inline constexpr int kBadInput = 2;
 // Every subcommand, in the order of --help: X(arch) stands for add_arch.
 // clang-format off
 #define TILESCOPE_SUBCOMMANDS(X) \
-  X(arch) X(diff) X(compile) X(predict) X(compare) X(explain) X(calibrate) X(simulate) X(trace) X(emit) X(verify) \
-  X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(network) X(doctor)
+  X(arch) X(diff) X(compile) X(predict) X(compare) X(explain) X(limit) X(calibrate) X(simulate) X(trace) X(emit) \
+  X(verify) X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(search_quality) X(suite) X(network) X(doctor)
 // clang-format on
 
 // Each adds its subcommand; running it writes its exit status to `status`.

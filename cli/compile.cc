@@ -29,7 +29,7 @@ struct Options {
   std::string search = "roller", evaluator = "model", log, folder, print, bands;
   api::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
-  bool json = false, nvrtc = false, legend = false, pareto = false, stats = false;
+  bool json = false, nvrtc = false, legend = false, pareto = false, stats = false, energy = false;
 };
 
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
@@ -123,6 +123,9 @@ int run(const Options& o) {
                            : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
   if (o.stats) check_stats(search, a, diags);
+  if (o.energy && a && !a->power && !a->energy)
+    diags.error({diags.add_source("--energy")},
+                fmt::format("the file of {} states neither `power` nor `energy`", a->name));
   if (!diags.ok()) {
     api::check(workload, diags);
     return report(diags);
@@ -151,6 +154,7 @@ int run(const Options& o) {
     print_one(operators->front(), *a);
   if (o.nvrtc && !o.json) print_usage(*operators);
   if (o.stats && !o.json) print_stats(*operators);
+  if (o.energy && !o.json) print_energy(*operators);
   if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
@@ -190,6 +194,8 @@ void add_compile(CLI::App& app, int& status) {
       "--stats", o->stats,
       "Also show what each construction cost, and of a single stage by how much a program may beat the first at most");
   stats->excludes(pareto);
+  command->add_flag("--energy", o->energy,
+                    "Also show power and energy, and the time at the clock that the board's power limit leaves");
   add_jobs(*command, o->jobs);
   command
       ->add_option("-o,--output", o->folder,

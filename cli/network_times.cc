@@ -151,6 +151,14 @@ void print_network_times(const api::NetworkTimes& times, const std::string& netw
       bound.empty() ? "nothing" : fmt::format("{}", fmt::join(bound, ", ")));
   fmt::print("memory {:.4g} MB: constants {:.4g}, inputs {:.4g}, other tensors {:.4g}, most at node '{}'\n",
              1e-6 * m.bytes(), 1e-6 * m.constant_bytes, 1e-6 * m.input_bytes, 1e-6 * m.between_bytes, m.at);
+  if (const auto& e = times.energy) {
+    fmt::print("energy {}, {:.0f} W", energy_text(e->energy_uj), e->power_w);
+    if (!e->limit_clock_mhz)
+      fmt::print("; the board exceeds its limit at any clock\n");
+    else
+      fmt::print("; its limit leaves the board {:.0f} MHz: {}, {}\n", *e->limit_clock_mhz,
+                 time_text(*e->time_at_limit_us), energy_text(*e->energy_at_limit_uj));
+  }
   if (const auto& t = times.tokens)
     fmt::print("{} new tokens, {:.4g} a second; {} MB of keys and values of earlier ones\n", t->count, t->per_second,
                megabytes(t->cache_bytes));

@@ -2,11 +2,13 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -160,13 +162,18 @@ void Table::print() const {
 
 std::vector<std::string> printed_titles() { return titles_so_far(); }
 
-std::string time_text(double us) {
-  if (us < 0.01) return "-";
-  const auto digits = [](double v) { return v < 10 ? 2 : v < 100 ? 1 : 0; };
-  if (us < 1000) return fmt::format("{:.{}f} us", us, digits(us));
-  if (us < 1e6) return fmt::format("{:.{}f} ms", us / 1e3, digits(us / 1e3));
-  return fmt::format("{:.{}f} s", us / 1e6, digits(us / 1e6));
+namespace {
+
+// Three digits, in the first of the units that keeps them readable; each is a thousand times the one before.
+std::string in_units(double amount, const std::array<std::string_view, 3>& units) {
+  std::size_t unit = 0;
+  for (; unit + 1 < units.size() && amount >= 1000; ++unit) amount /= 1000;
+  return fmt::format("{:.{}f} {}", amount, amount < 10 ? 2 : amount < 100 ? 1 : 0, units[unit]);
 }
+
+}  // namespace
+
+std::string time_text(double us) { return us < 0.01 ? "-" : in_units(us, {"us", "ms", "s"}); }
 
 std::string times_text(double low_us, double high_us) {
   std::string low = time_text(low_us);
@@ -186,6 +193,8 @@ std::string percent_text(double ratio) {
   const double percent = 100 * ratio;
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 10 ? 1 : 0);
 }
+
+std::string energy_text(double uj) { return in_units(uj, {"uJ", "mJ", "J"}); }
 
 std::string rate_text(double operations_per_second) {
   const double giga = operations_per_second / 1e9;

@@ -46,6 +46,8 @@ std::string band_text(const api::TimeBand& band);
 std::string share_text(double ratio);
 // "+12 %", "-3.4 %".
 std::string percent_text(double ratio);
+// "12.3 uJ", "4.56 mJ".
+std::string energy_text(double uj);
 // "12.3 TFLOP/s", "456 GFLOP/s".
 std::string rate_text(double operations_per_second);
 

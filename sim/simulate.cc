@@ -61,6 +61,10 @@ std::vector<StallReport> stalls_of(const Statistics& t, const Occupancy& o, cons
   return out;
 }
 
+bool writes_scratchpad(const lower::Copy& copy, const lower::Kernel& k) {
+  return k.buffers[static_cast<std::size_t>(copy.to.buffer)].space == lower::Space::kShared;
+}
+
 std::vector<LevelReport> levels_of(const Statistics& t, const lower::Kernel& k, const Machine& m) {
   std::vector<LevelReport> out;
   const auto add = [&](const std::string& name, LevelRole role) {
@@ -76,9 +80,42 @@ std::vector<LevelReport> levels_of(const Statistics& t, const lower::Kernel& k, 
   const std::vector<const lower::Copy*> copies = lower::copies_of(k);
   LevelStatistics& pad = out.back().amounts;
   for (std::size_t c = 0; c < copies.size(); ++c) {
-    const bool writes = k.buffers[static_cast<std::size_t>(copies[c]->to.buffer)].space == lower::Space::kShared;
-    (writes ? pad.written_bytes : pad.read_bytes) += t.copies[c].shared.bytes;
+    (writes_scratchpad(*copies[c], k) ? pad.written_bytes : pad.read_bytes) += t.copies[c].shared.bytes;
   }
+  return out;
+}
+
+std::int64_t bytes_of_pass(const Machine& m) { return m.banks.count * m.banks.width; }
+
+// Passes of the scratchpad's banks that write: those of copies, and those of boxes, which alone count bytes as they
+// come.
+std::int64_t written_passes(const Statistics& t, const lower::Kernel& k, const Machine& m) {
+  const std::vector<const lower::Copy*> copies = lower::copies_of(k);
+  std::int64_t passes = base::ceil_div(t.level(LevelRole::kScratchpad).written_bytes, bytes_of_pass(m));
+  for (std::size_t c = 0; c < copies.size(); ++c)
+    if (writes_scratchpad(*copies[c], k)) passes += t.copies[c].shared.passes;
+  return passes;
+}
+
+// Of the reads of products by their own instruction there are passes, but no copy.
+energy::Counts counts_of(const Statistics& t, const lower::Kernel& k, const Machine& m, const arch::ArchSpec& chip) {
+  energy::Counts out;
+  out.instructions = static_cast<double>(t.instructions);
+  for (std::size_t p = 0; p < t.pipe_parts.size(); ++p)
+    out.pipe_cycles[p] = static_cast<double>(t.pipe_parts[p]) / static_cast<double>(kCycleParts * m.limits.partitions);
+  for (std::size_t i = 0; i < t.operations.size(); ++i)
+    out.add_operations(chip.compute[i].name, static_cast<double>(t.operations[i]));
+  for (const LevelReport& l : levels_of(t, k, m)) {
+    auto read = static_cast<double>(l.amounts.read_bytes), written = static_cast<double>(l.amounts.written_bytes);
+    if (l.name == m.scratchpad_name) {
+      written = static_cast<double>(written_passes(t, k, m) * bytes_of_pass(m));
+      read = static_cast<double>(l.amounts.transactions * bytes_of_pass(m)) - written;
+    }
+    out.levels.push_back({arch::spec_of(*arch::level_named(chip, l.name)).name, read, written});
+  }
+  const LevelStatistics& dram = t.level(LevelRole::kDram);
+  out.activates = static_cast<double>(dram.transactions - dram.hits);
+  out.block_us = static_cast<double>(t.block_cycles) * base::to_time(base::Cycles{1}, m.clock).v;
   return out;
 }
 
@@ -109,6 +146,7 @@ void count_whole(const ChipPart& part, std::int64_t blocks, Statistics& t) {
   const double groups = static_cast<double>(blocks) / static_cast<double>(BlockGroups(blocks, part).count());
   Statistics none;
   none.copies.resize(t.copies.size());
+  none.operations.resize(t.operations.size());
   const Statistics counted = std::exchange(t, none);
   extrapolate(t, none, counted, groups);
   t.stalls = counted.stalls;
@@ -126,8 +164,8 @@ Cycle cycles_of_buses(const Statistics& t, const MemorySpec& m) {
                            m.dram.clocks_per_burst());
 }
 
-KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, Statistics& t, const Gpu& gpu,
-                       Cycle running) {
+KernelReport report_of(const lower::Kernel& k, const Machine& m, const arch::ArchSpec& chip, const Occupancy& o,
+                       Statistics& t, const Gpu& gpu, Cycle running) {
   if (m.part)
     count_whole(*m.part, k.blocks, t);
   else if (!m.behind_cores && gpu.sampler().skipped_any())  // then time and traffic are extrapolated separately
@@ -157,6 +195,7 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   r.simulated_steps_ratio *= ratio(blocks, k.blocks);
   r.exact = !m.part && !s.skipped_any();
   r.counters = t.copies;
+  r.counts = counts_of(t, k, m, chip);
   return r;
 }
 
@@ -252,7 +291,7 @@ KernelReport SimulationParts::run(std::size_t i) {
     options.timeline->end_kernel(gpu->end());
   }
   if (spilled) keep_own(spilled->of_kernel, statistics.copies);
-  return report_of(k, machine(), occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
+  return report_of(k, machine(), chip, occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
 }
 
 Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arch/hierarchy.h"
+#include "arch/pipes.h"
 #include "lower/counters.h"
 #include "sim/common/report.h"
 
@@ -44,6 +45,9 @@ struct Statistics {
   std::array<LevelStatistics, kLevelRoles> levels{};
   std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
   lower::KernelCounters copies;
+  std::int64_t instructions = 0;                           // that warps issue
+  std::array<std::int64_t, arch::kMaxPipes> pipe_parts{};  // parts of cycles that partitions hold pipes (arithmetic.h)
+  std::vector<std::int64_t> operations;                    // by entry of `compute` (energy/counts.h)
   std::int64_t dirtied_bytes = 0;  // bytes made dirty in the cache next to the DRAM, written back or not
   std::int64_t blocks = 0;         // finished
   std::int64_t block_cycles = 0;   // from their starts to their ends
@@ -75,6 +79,9 @@ void visit_amounts(AnyStatistics& t, Visit visit) {
       visit(a->sectors);
       visit(a->passes);
     }
+  visit(t.instructions);
+  for (auto& p : t.pipe_parts) visit(p);
+  for (auto& o : t.operations) visit(o);
   visit(t.dirtied_bytes);
   visit(t.blocks);
   visit(t.block_cycles);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/common/counts.h"
 #include "base/describe.h"
 
 namespace tilescope::api {
@@ -73,6 +74,9 @@ struct Prediction {
   std::int64_t blocks = 0;
   double waves = 0;
   std::optional<double> speed_of_light_ratio;  // only of programs on SIMT cores
+  std::optional<WorkCounts> counts;            // likewise
+  std::optional<EnergyRow> energy;             // where the chip's file has figures for it
+  std::optional<std::string> no_energy;        // which it lacks, where it has some
 };
 
 template <class V>
@@ -91,6 +95,9 @@ void describe(V& v, base::Is<Prediction> auto& p) {
   v.field({"waves", "", "Blocks over those that the whole chip runs at once."}, p.waves);
   v.field({"speed_of_light_ratio", "", "The longer of the arithmetic and the DRAM term, over the predicted time."},
           p.speed_of_light_ratio);
+  v.part(p.counts);
+  v.part(p.energy);
+  v.field({"no_energy", "", "Keys that the chip's file lacks for an energy."}, p.no_energy);
 }
 
 }  // namespace tilescope::api

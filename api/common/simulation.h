@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/common/counts.h"
 #include "base/describe.h"
 
 namespace tilescope::api {
@@ -73,6 +74,9 @@ struct Simulation {
   bool exact = true;
   std::optional<std::int64_t> registers_lacking;  // then the time is a lower bound
   std::optional<ScaledSimulation> scaled;
+  std::optional<WorkCounts> counts;      // only of programs on SIMT cores
+  std::optional<EnergyRow> energy;       // from these counts and the simulated time, where the chip's file has figures
+  std::optional<std::string> no_energy;  // which it lacks, where it has some
 };
 
 template <class V>
@@ -89,6 +93,9 @@ void describe(V& v, base::Is<Simulation> auto& s) {
            "Registers that a thread lacks and whose spills are not simulated; then the time is a lower bound."},
           s.registers_lacking);
   v.object({"scaled", "", "Of a simulation of a part of the chip: how it was validated."}, s.scaled);
+  v.part(s.counts);
+  v.part(s.energy);
+  v.field({"no_energy", "", "Keys that the chip's file lacks for an energy."}, s.no_energy);
 }
 
 // The stall with the most cycles. `s.stalls` must not be empty.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/counted.h"
 #include "api/kernels.h"
 #include "api/network/detail/flow.h"
 #include "arch/derive.h"
@@ -115,6 +116,23 @@ double Schedule::launch_us() const {
   for (const auto& e : estimates_)
     if (e) sum += e->term_us("launch");
   return sum;
+}
+
+std::optional<EnergyRow> Schedule::energy(std::optional<std::string>& lacking) const {
+  energy::Counts counts;
+  double us = 0;
+  for (const auto& e : estimates_)
+    if (e) counts += e->counts, us += e->total_us;
+  if (counts.levels.empty()) return std::nullopt;
+  const auto time_at = [this](arch::Hertz clock) {
+    arch::ArchSpec slower = chip_;
+    slower.clock = clock;
+    double sum = 0;
+    for (const auto& e : targets::target_of(slower).estimate_sequence(programs_, slower))
+      if (e) sum += e->total_us;
+    return sum;
+  };
+  return energy_row_of(counts, us, chip_, in_sequence_ ? energy::TimeAt(time_at) : energy::TimeAt(), lacking);
 }
 
 double Schedule::least_us() const {
@@ -267,6 +285,9 @@ NetworkGroupRow Schedule::row(std::size_t g) const {
     r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes
                                 : estimates_[g]->level(dram->name).bytes;
   r.bound_by = estimates_[g]->terms[estimates_[g]->bottleneck].name;
+  std::optional<std::string> lacking;
+  if (const auto energy = energy_row_of(estimates_[g]->counts, *r.us, chip_, {}, lacking))
+    r.energy_uj = energy->energy_uj;
   if (simulations_) set_simulation(simulations_->of(place_.at(g)), r);
   return r;
 }

@@ -52,6 +52,7 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   out.total = schedule.total(out.groups);
   out.unfused = unfused.total(unfused.rows());
   out.least_us = schedule.least_us();
+  out.energy = schedule.energy(out.no_energy);
   out.launch_us = schedule.launch_us();
   out.memory = schedule.memory();
   out.tokens = tokens_of(*read, out.total.us);

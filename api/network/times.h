@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/common/counts.h"
 #include "api/common/progress.h"
 #include "api/common/totals.h"
 #include "api/compile.h"
@@ -37,7 +38,7 @@ struct NetworkGroupRow {
   std::vector<NetworkPassRow> passes;
   double operations = 0;
   double bytes = 0;  // what it reads and writes, each byte once
-  std::optional<double> us, speed_of_light_us, dram_bytes;
+  std::optional<double> us, speed_of_light_us, dram_bytes, energy_uj;
   std::string bound_by;
   std::optional<double> simulated_us, simulated_dram_bytes;
   std::string stall;  // the simulator's longest
@@ -69,6 +70,7 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
            "DRAM."},
           r.speed_of_light_us);
   v.field({"dram_bytes", "B", "Bytes that its kernels read from the DRAM and write to it."}, r.dram_bytes);
+  v.field({"energy_uj", "uJ", "Energy of the board meanwhile, at the chip's clock."}, r.energy_uj);
   v.field({"bottleneck", "", "The term that takes longest alone."}, base::unless_empty(r.bound_by));
   v.field({"simulated_us", "us", "Time by the simulator, after the groups before it."}, r.simulated_us);
   v.field({"simulated_dram_bytes", "B", "Bytes that the simulated kernels read from the DRAM and write to it."},
@@ -182,6 +184,8 @@ struct NetworkTimes {
   NetworkTotal total, unfused;            // of these groups; with every node alone
   double least_us = 0;                    // roofline of the whole network: what comes from outside, once
   double launch_us = 0;                   // part of total.us
+  std::optional<EnergyRow> energy;        // where the chip's file has figures for it
+  std::optional<std::string> no_energy;   // which it lacks, where it has some
   NetworkMemory memory;
   std::optional<NetworkTokens> tokens;
   std::vector<BoundRatio> bound_ratios;  // shares of the time by bottleneck, largest first
@@ -206,6 +210,8 @@ void describe(V& v, base::Is<NetworkTimes> auto& t) {
        "Roofline of the whole network: all operations at their peak, or constants and inputs once through the DRAM."},
       t.least_us);
   v.field({"launch_us", "us", "Part of the time in which kernels are launched."}, t.launch_us);
+  v.part(t.energy);
+  v.field({"no_energy", "", "Keys that the chip's file lacks for an energy."}, t.no_energy);
   v.object({"memory", "", "Memory of the device while the network runs."}, std::optional(t.memory));
   v.object({"tokens", "", "Tokens of a language model."}, t.tokens);
   v.list({"bound", "", "Shares of the time by bottleneck, largest first."}, t.bound_ratios);

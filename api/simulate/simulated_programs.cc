@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/counted.h"
 #include "api/simulate/detail/from_sim.h"
 #include "api/simulate/detail/timeline_file.h"
 #include "arch/hierarchy.h"
@@ -20,7 +21,7 @@ namespace tilescope::api {
 
 std::int64_t default_scale() { return sim::kDefaultScale; }
 
-Simulation simulation_of(const sim::SimReport& r) {
+Simulation simulation_of(const sim::SimReport& r, const arch::ArchSpec& a) {
   Simulation s;
   s.simulated_us = r.time.v;
   s.cycles = r.cycles;
@@ -36,6 +37,10 @@ Simulation simulation_of(const sim::SimReport& r) {
     if (k.registers_lacking > s.registers_lacking.value_or(0)) s.registers_lacking = k.registers_lacking;
   }
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
+  if (!r.counts.levels.empty()) {
+    s.counts = work_counts_of(r.counts, a);
+    s.energy = energy_row_of(r.counts, r.time.v, a, {}, s.no_energy);
+  }
   if (!r.scaled) return s;
   const sim::ScaledReport& of = *r.scaled;
   ScaledSimulation& scaled = s.scaled.emplace();
@@ -94,7 +99,7 @@ std::string simulate_fastest_in_worker(const std::vector<const tile::RProgram*>&
   std::size_t place = 0;
   std::exception_ptr refused;
   for (std::size_t i = 0; i < programs.size(); ++i) try {
-      Simulation own = simulation_of(targets::target_of(a).simulate(lowered(*programs[i], a), a, options));
+      Simulation own = simulation_of(targets::target_of(a).simulate(lowered(*programs[i], a), a, options), a);
       if (!fastest || own.simulated_us < fastest->simulated_us) fastest = std::move(own), place = i;
     } catch (const std::runtime_error&) {
       refused = std::current_exception();
@@ -117,7 +122,7 @@ std::string simulate_sequence_in_worker(const std::vector<tile::RProgram>& progr
   for (const targets::Lowered& p : all) {
     sim::SimReport own;
     for (std::size_t k = 0; k < p.module().kernels.size(); ++k) sim::add(own, *next++);
-    simulations.emplace_back(to_entries(simulation_of(own)));
+    simulations.emplace_back(to_entries(simulation_of(own, a)));
   }
   return base::to_json(base::Map{{kSimulations, std::move(simulations)}});
 }
@@ -126,11 +131,11 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
                                const std::optional<TimelineRequest>& request) {
   const targets::Target& target = targets::target_of(a);
   sim::SimOptions options = options_of(how);
-  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options))));
+  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options), a)));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options)));
+  base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options), a));
   if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us});
   return base::to_json(std::move(row));
 }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,15 @@ class Complaints {
     const auto blamed = std::max_element(factors.begin(), factors.end(),
                                          [&](const Factor& a, const Factor& b) { return rank(a) < rank(b); });
     diags_.error(place_of(layers_.chip, blamed->path), formula + " is beyond 64 bits");
+  }
+
+  // An error `path.key: text` at every key of the map at that path that is not known.
+  void require_known(const Path& path, const std::vector<std::string_view>& known, std::string_view text) {
+    const base::Map* entries = map_at(path);
+    if (entries == nullptr) return;
+    for (const base::Entry& e : *entries)
+      if (std::find(known.begin(), known.end(), e.key) == known.end())
+        diags_.error(e.at, fmt::format("{}.{}: {}{}", text_of(path), e.key, text, base::did_you_mean(e.key, known)));
   }
 
   // The map at that path of the document, or null.

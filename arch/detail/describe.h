@@ -18,6 +18,7 @@
 #include "arch/detail/describe_core.h"
 #include "arch/detail/describe_dram.h"
 #include "arch/detail/describe_link.h"
+#include "arch/detail/describe_power.h"
 #include "arch/key.h"
 #include "arch/spec.h"
 
@@ -408,6 +409,8 @@ void describe(V& v, ArchSpec& s) {
   v.part(optional_computing("baselines",
                             "Other people's constants about this chip, for the searches that reproduce them."),
          s.baselines);
+  v.part(optional_computing("power", "What its board draws at rest, and may draw; unknown where absent."), s.power);
+  v.part(optional_computing("energy", "What programs' work costs; unknown where absent."), s.energy);
 }
 
 }  // namespace tilescope::arch

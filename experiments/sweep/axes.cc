@@ -48,6 +48,18 @@ std::optional<double> amount_of(const Value* v, const std::string& name, const a
       return real(base::as_bytes_per_second(v, name, diags));
     case base::Dimension::kFlopsPerSecond:
       return real(base::as_flops_per_second(v, name, diags));
+    case base::Dimension::kVolts:
+      return real(base::as_volts(v, name, diags));
+    case base::Dimension::kWatts:
+      return real(base::as_watts(v, name, diags));
+    case base::Dimension::kPicojoules:
+      return real(base::as_picojoules(v, name, diags));
+    case base::Dimension::kPicojoulesPerByte:
+      return real(base::as_picojoules_per_byte(v, name, diags));
+    case base::Dimension::kWattsPerSquareVolt:
+      return real(base::as_watts_per_square_volt(v, name, diags));
+    case base::Dimension::kWattsPerSquareVoltGigahertz:
+      return real(base::as_watts_per_square_volt_gigahertz(v, name, diags));
   }
   return std::nullopt;
 }

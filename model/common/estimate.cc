@@ -25,6 +25,7 @@ void add(Estimate& sum, const Estimate& stage) {
   sum.core_sectors += stage.core_sectors;
   sum.dram_read_bytes += stage.dram_read_bytes;
   sum.dram_written_bytes += stage.dram_written_bytes;
+  sum.counts += stage.counts;
   sum.total_us += stage.total_us;
 }
 

@@ -10,6 +10,7 @@
 
 #include "arch/hierarchy.h"
 #include "base/fixed_vector.h"
+#include "energy/counts.h"
 
 namespace tilescope::model {
 
@@ -48,8 +49,8 @@ struct Occupancy {
   std::string_view limited_by;  // threads, blocks, scratchpad or registers; cores on tiles that exchange
 };
 
-// The estimate of a stage or of a program. Terms, levels, sectors, bytes and times of a program are the sums over its
-// stages, conflict ratios the maxima; its other fields are those of its longest stage.
+// The estimate of a stage or of a program. Terms, levels, sectors, bytes, counts and times of a program are the sums
+// over its stages, conflict ratios the maxima; its other fields are those of its longest stage.
 struct Estimate {
   std::int64_t blocks = 0;
   double waves = 0;
@@ -61,6 +62,7 @@ struct Estimate {
   // to be written.
   double dram_read_bytes = 0, dram_written_bytes = 0;
   double dirty_bytes = 0;  // what caches hold of dram_written_bytes at the end; only of several stages
+  energy::Counts counts;
   double total_us = 0;
   std::size_t bottleneck = 0;  // position of the largest term
 

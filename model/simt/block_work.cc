@@ -58,11 +58,6 @@ class Worker {
     return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
   }
 
-  // The scheduler of a warp sends nothing while operands of its multiply-add come from one bank.
-  void wait_for_registers(double multiply_adds) {
-    work_.compute.issue_cycles += multiply_adds * warps_ * m_.conflict_cycles / static_cast<double>(m_.partitions);
-  }
-
   // `instructions` on integers and predicates of every warp of the block: slots, and lanes of their pipes.
   void add_integer(CoreBusy& phase, double instructions) const {
     phase.issue_cycles += issue_cycles(instructions);
@@ -120,7 +115,7 @@ class Worker {
 
   void add_copied(const InputCounts& input, std::size_t i) {
     const double before = work_.load.scratchpad_cycles;
-    add_scratchpad(work_.load, work_.step_passes, input.scratchpad.write);
+    add_written(work_.load, work_.step_passes, input.scratchpad.write);
     const double written = work_.load.scratchpad_cycles - before;
     work_.load.issue_cycles += issue_cycles(input.requests * input.instructions_a_request);
     add_integer(work_.load, input.beside);
@@ -162,6 +157,11 @@ class Worker {
     passes.bytes += bytes * access.accesses;
   }
 
+  void add_written(CoreBusy& phase, BlockWork::Passes& passes, const CachedAccess& access) const {
+    add_scratchpad(phase, passes, access);
+    passes.written += static_cast<double>(access.use.passes) * access.accesses;
+  }
+
   void add_arithmetic() {
     const double points = results_ * points_;
     const double operations = points * (space_.macs_per_iteration + space_.other_flops_per_iteration);
@@ -171,7 +171,7 @@ class Worker {
     const double functions = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / c_.per_instruction + functions);
-    if (c_.program->matrix() == nullptr) wait_for_registers(points * space_.macs_per_iteration / c_.per_instruction);
+    work_.compute.issue_cycles += register_wait_cycles(c_, m_);
     add_integer(work_.compute, c_.loop_instructions);
     work_.compute.execute(arithmetic_.use, operations * lanes);
     work_.compute.execute(wide ? arithmetic_.use : special(), functions * lanes);
@@ -246,7 +246,7 @@ class Worker {
     const ResultCounts& out = c_.output;
     if (out.kept) {
       work_.store.issue_cycles += issue_cycles(out.kept_per_warp);
-      add_scratchpad(work_.store, work_.store_passes, *out.kept);
+      add_written(work_.store, work_.store_passes, *out.kept);
     }
     if (out.stores) {
       work_.store.issue_cycles += issue_cycles(out.stores_per_warp);
@@ -255,7 +255,10 @@ class Worker {
     }
     for (std::size_t i = 0; i < out.gathered.size(); ++i) {
       work_.store.issue_cycles += issue_cycles(out.issued[i]);
-      add_scratchpad(work_.store, work_.store_passes, out.gathered[i]);
+      if (i == 0)
+        add_written(work_.store, work_.store_passes, out.gathered[i]);
+      else
+        add_scratchpad(work_.store, work_.store_passes, out.gathered[i]);
     }
   }
 
@@ -309,6 +312,13 @@ CoreBusy operator*(double times, const CoreBusy& b) {
                times * b.missed_lines};
   for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
   return all;
+}
+
+// The scheduler of a warp sends nothing while operands of its multiply-add come from one bank.
+double register_wait_cycles(const Counts& c, const Machine& m) {
+  if (c.program->matrix() != nullptr) return 0;
+  const double multiply_adds = c.results * c.points * c.program->space->macs_per_iteration / c.per_instruction;
+  return multiply_adds * static_cast<double>(c.warps) * m.conflict_cycles / static_cast<double>(m.partitions);
 }
 
 BlockWork work_of_block(const Counts& c, const Machine& m, const Arithmetic& arithmetic, const Occupancy& occupancy,

@@ -107,13 +107,15 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
   return std::max(of_run * reopened / run_bytes, 1 / rows.row_bytes);
 }
 
+// What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
+double activates_of(const DeviceTraffic& t) {
+  return t.dram.read * t.activates_per_byte.read +
+         (t.dram.written + t.fetched_for_stores) * t.activates_per_byte.written;
+}
+
 double least_command_time_us(const DeviceTraffic& t, const Machine& m) {
   const DramRows& rows = m.dram_rows;
-  // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
-  const double activates = !rows.activates_per_us
-                               ? 0
-                               : t.dram.read * t.activates_per_byte.read +
-                                     (t.dram.written + t.fetched_for_stores) * t.activates_per_byte.written;
+  const double activates = rows.activates_per_us ? activates_of(t) : 0;
   const double bursts = t.dram_bytes() / static_cast<double>(m.burst_bytes);
   double us = 0;
   if (activates > 0) us = activates / *rows.activates_per_us;

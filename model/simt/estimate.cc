@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/simt/detail/kernel_time.h"
+#include "model/simt/detail/work_counts.h"
 
 namespace tilescope::model {
 namespace {
@@ -66,7 +67,9 @@ std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Ma
   s.blocks = kernel.blocks();
   s.occupancy = kernel.occupancy();
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(s.occupancy.blocks_per_core * m.cores);
-  add(s, kernel.first(elapsed_us(kernel)));
+  const double elapsed = elapsed_us(kernel);
+  add(s, kernel.first(elapsed));
+  s.counts = work_counts(kernel, elapsed, m);
   s.dram_read_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic->dram_read_bytes(); });
   s.dram_written_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic->dram.written; });
   if (const auto second = kernel.second()) {

@@ -64,7 +64,7 @@ void read_pipes(const arch::ArchSpec& a, Machine& m) {
   for (const arch::ComputeSpec& c : a.compute) {
     const double per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
     m.arithmetic.push_back({per_cycle, static_cast<double>(c.latency.n), use_of(pipes, c.name, per_cycle)});
-    if (c.name == "special.f32") m.special = m.arithmetic.back().use;
+    if (c.name == kSpecialInstruction) m.special = m.arithmetic.back().use;
   }
 }
 
@@ -237,10 +237,14 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
   return names;
 }
 
-std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate) {
+const arch::ComputeSpec* scalar_unit(const Machine& m, base::Dtype dtype, base::Dtype accumulate) {
   const arch::ComputeSpec* unit = arch::scalar_unit_of(*m.arch, dtype, accumulate);
   // Values are widened to the accumulator on the way into registers.
-  if (unit == nullptr) unit = arch::scalar_unit_of(*m.arch, accumulate, accumulate);
+  return unit != nullptr ? unit : arch::scalar_unit_of(*m.arch, accumulate, accumulate);
+}
+
+std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate) {
+  const arch::ComputeSpec* unit = scalar_unit(m, dtype, accumulate);
   if (unit == nullptr) return std::nullopt;
   return arithmetic_of(m, *unit);
 }

@@ -228,7 +228,11 @@ double cycles_of_pass(const arch::ScratchpadLevel& level, std::int64_t warp);
 // Names of the calibration ratios that a machine of this chip uses: of levels, outermost first, then of instructions.
 std::vector<std::string> ratios_read(const arch::ArchSpec& a);
 
-// The unit for the dtypes, else the unit for the accumulator's dtype; nullopt where the chip has neither.
+// The entry of `compute` whose pipe computes special functions, where the chip has one.
+inline constexpr std::string_view kSpecialInstruction = "special.f32";
+
+// The unit for the dtypes, else the unit for the accumulator's dtype; null, or nullopt, where the chip has neither.
+const arch::ComputeSpec* scalar_unit(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
 std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
 
 // The instruction of that name; nullopt where the chip has none.

@@ -17,6 +17,7 @@ void add(SimReport& all, KernelReport kernel) {
   all.cycles += kernel.cycles;
   all.launch += kernel.launch;
   all.time = all.time + kernel.time;
+  all.counts += kernel.counts;
   if (all.kernels.empty()) {
     all.stalls = kernel.stalls;
     all.levels = kernel.levels;

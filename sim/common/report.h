@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "energy/counts.h"
 #include "lower/counters.h"
 
 namespace tilescope::sim {
@@ -75,6 +76,7 @@ struct KernelReport {
   double simulated_steps_ratio = 1;  // share of all iterations of the step loop, or of blocks where there is none
   bool exact = true;                 // nothing was extrapolated
   lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
+  energy::Counts counts;             // likewise; names are the chip's
 };
 
 // Result of simulating 1/`scale` of the chip, and a part of another size, 1/`validation`, that validates it.
@@ -94,6 +96,7 @@ struct SimReport {
   std::vector<StallReport> stalls;
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
+  energy::Counts counts;
   std::optional<ScaledReport> scaled;  // only in mode kScaled
 
   // Cycles without launches.

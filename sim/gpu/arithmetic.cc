@@ -183,6 +183,10 @@ void Arithmetic::hold(PipeParts& held, std::string_view instruction, std::int64_
     held[s.pipe] += std::llround(static_cast<double>(parts) * s.share);
 }
 
+Operations Arithmetic::operations_of(const ComputeSpec& unit, std::int64_t number) const {
+  return {static_cast<int>(&unit - chip_.compute.data()), number};
+}
+
 ArithmeticCost Arithmetic::cost(const lower::Compute& c, const lower::Kernel& k) const {
   const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
   const Dtype target = dtype(c.target);
@@ -198,11 +202,13 @@ ArithmeticCost Arithmetic::cost(const lower::Compute& c, const lower::Kernel& k)
   if (n.fused) cost.operands = operand_wait(chip_);
   hold(cost.pipes, unit.name, n.ordinary * parts_of(chip_, unit));
   cost.latency = n.ordinary * unit.latency.n;
+  cost.operations[0] = operations_of(unit, n.ordinary * chip_.core.warp);
   if (n.special == 0) return cost;
   const ComputeSpec* special = special_unit(chip_);
   if (special == nullptr) special = &unit;
   hold(cost.pipes, special->name, n.special * parts_of(chip_, *special));
   cost.latency += n.special * special->latency.n;
+  cost.operations[1] = operations_of(*special, n.special * chip_.core.warp);
   return cost;
 }
 
@@ -228,6 +234,7 @@ ArithmeticCost Arithmetic::cost(const lower::ReduceLanes& r, const lower::Kernel
     cost.passes += words * base::ceil_div(chip_.core.warp, *chip_.core.shuffle);
     hold(cost.pipes, unit.name, parts_of(chip_, unit));
     cost.latency += latency + unit.latency.n;
+    cost.operations[0] = operations_of(unit, cost.operations[0].number + chip_.core.warp);
   }
   return cost;
 }
@@ -248,6 +255,7 @@ ArithmeticCost Arithmetic::cost(const lower::Mma& m, const lower::Kernel& k) con
   const ComputeSpec& c = unit_of(chip_, i);
   const std::int64_t warps = base::ceil_div(i.lanes, chip_.core.warp);
   ArithmeticCost cost{.issue = 1, .computes = true, .latency = c.latency.n};
+  cost.operations[0] = operations_of(c, i.shape.m * i.shape.n * i.shape.k / warps);
   hold(cost.pipes, c.name,
        base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip_.core.partitions * kCycleParts, c.per_core * warps));
   return cost;
@@ -262,6 +270,7 @@ ArithmeticCost Arithmetic::cost(const lower::Wgmma& m, const lower::Kernel& k, s
   const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
   ArithmeticCost cost{
       .issue = 1, .computes = true, .passes = base::ceil_div(bytes, pass_bytes * warps), .latency = c.latency.n};
+  cost.operations[0] = operations_of(c, i.shape.m * m.columns * i.shape.k / warps);
   hold(cost.pipes, c.name,
        base::ceil_div(i.shape.m * m.columns * i.shape.k * chip_.core.partitions * kCycleParts, c.per_core * warps));
   return cost;

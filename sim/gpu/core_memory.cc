@@ -41,6 +41,7 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   const std::int64_t pieces = pieces_of(c);
   if (w.pieces_left == 0) {
     w.pieces_left = pieces;
+    count(c);
     for (const auto& [copy, count] : c.shared) statistics_->copies[static_cast<std::size_t>(copy)].shared += count;
     LevelStatistics& level = statistics_->level(LevelRole::kScratchpad);
     level.requests += c.accesses;
@@ -49,6 +50,12 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   const Cycle then = segment(w, c, pieces, t);
   if (--w.pieces_left == 0) ++w.pc;
   return then;
+}
+
+void Core::count(const SegmentCost& c) {
+  statistics_->instructions += c.issue;
+  for (std::size_t p = 0; p < machine_.pipes.size(); ++p) statistics_->pipe_parts[p] += c.pipes[p];
+  for (const Operations& o : c.operations) statistics_->operations[static_cast<std::size_t>(o.entry)] += o.number;
 }
 
 Core::PipeReservation Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
@@ -110,6 +117,7 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
   const std::int64_t pieces = pieces_of(c);
   if (w.pieces_left == 0) {
     w.pieces_left = pieces;
+    count(c);
     statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
   const PipeReservation taken = take_pipes(w, c, pieces, t);
@@ -144,6 +152,7 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
   std::int64_t& free = issue_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
   free = std::max(free, t.count() * kCycleParts) + one;
+  ++statistics_->instructions;
   if (timeline_ != nullptr) show_issue(w, one);
   return t + end_of(one);
 }

@@ -51,6 +51,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
                 std::int64_t footprint, Cycle now) {
   statistics_ = &statistics;
   statistics.copies.assign(code.counted(), {});
+  statistics.operations.assign(machine_.instructions, 0);
   if (own_ != nullptr) own_->use(statistics);
   for (Core& c : cores_) c.prepare(code, occupancy, statistics);
   blocks_ = code.blocks();

@@ -134,6 +134,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
 
 void read_pipes(const ArchSpec& chip, Machine& m) {
   const std::vector<arch::PipeSpec>& pipes = m.pipes = arch::pipes_of(chip);
+  m.instructions = chip.compute.size();
   m.memory_lanes = {arch::access_lanes_of(chip, arch::kMemoryAccesses), 1};
   m.async_copy_interval = Cycle(chip.core.async_copy_interval.value_or(base::Cycles{0}).n);
   m.fenced_copy_interval =

@@ -176,6 +176,9 @@ void Sampler::count_alike(const Statistics& before, const FastForward& t) {
   for (const EndPart& p : end_parts_)
     extrapolate(sum, p.from.statistics, p.to.statistics, p.times * static_cast<double>(t.blocks));
   statistics_.copies = sum.copies;
+  statistics_.instructions = sum.instructions;
+  statistics_.pipe_parts = sum.pipe_parts;
+  statistics_.operations = sum.operations;
   statistics_.level(LevelRole::kScratchpad) = sum.level(LevelRole::kScratchpad);
   statistics_.level(LevelRole::kDeviceCache).written_bytes = sum.level(LevelRole::kDeviceCache).written_bytes;
   statistics_.dirtied_bytes = sum.dirtied_bytes;

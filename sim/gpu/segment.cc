@@ -35,6 +35,17 @@ void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
     sum.bytes += count.bytes * times;
     sum.passes += count.passes * times;
   }
+  for (const Operations& more : o.operations) add(more, times);
+}
+
+void SegmentCost::add(const Operations& o, std::int64_t times) {
+  if (o.number == 0) return;
+  const auto known =
+      std::find_if(operations.begin(), operations.end(), [&](const Operations& k) { return k.entry == o.entry; });
+  if (known == operations.end())
+    operations.push_back({o.entry, o.number * times});
+  else
+    known->number += o.number * times;
 }
 
 Segment::Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, std::int64_t bank_width)
@@ -218,6 +229,7 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
       c.computes = n.cost.computes;
       c.passes = n.cost.passes;
       c.latency = n.cost.latency;
+      for (const Operations& o : n.cost.operations) c.add(o, 1);
       return c;
     }
     case Kind::kIf:

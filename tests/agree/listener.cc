@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/from_model.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/bsp/construct.h"
@@ -21,6 +20,7 @@
 #include "sim/bsp/simulate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_calls.h"
+#include "tests/agree/listener_rows.h"
 #include "tests/agree/listener_traffic.h"
 #include "tests/agree/listener_welder.h"
 #include "tile/bsp/document.h"
@@ -290,19 +290,6 @@ std::string lowering(const tile::RProgram& given, const ArchSpec& a) {
   return module ? lower::print(*module) : fmt::format("{}", fmt::join(diags.sentences(), "; "));
 }
 
-// The bands as they are printed of the chip that they were measured on, and `--error-bands extrapolated`. That another
-// chip has none says nothing of what hears the number that makes it another.
-std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a) {
-  std::string out;
-  a.error_bands_hold = true;
-  for (const bool anyway : {false, true}) {
-    a.error_bands_anyway = anyway;
-    for (const tile::RProgram& p : programs)
-      if (const auto band = api::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
-  }
-  return out;
-}
-
 std::string published_answer(const expr::Expression& e, const ArchSpec& a) {
   if (!a.baselines.roller_osdi22) return {};
   const construct::Osdi22Result r =
@@ -439,6 +426,7 @@ void Listener::add_programs() {
     return out;
   });
   add("error bands", [this](const ArchSpec& a) { return bands_answer(programs_, a.error_bands.empty() ? chip_ : a); });
+  add("energies", [this](const ArchSpec& a) { return energy_answer(programs_, a); });
   add("published searches", [expressions](const ArchSpec& a) {
     std::string out;
     for (const std::size_t e : {0, 2, 4}) out += published_answer(expressions[e], a);

@@ -15,7 +15,7 @@ using Usage = Cli;
 TEST_F(Usage, OfCommands) {
   EXPECT_EQ(
       bad_input({}),
-      "tilescope: expected a command: arch, diff, compile, predict, compare, explain, calibrate, simulate, "
+      "tilescope: expected a command: arch, diff, compile, predict, compare, explain, limit, calibrate, simulate, "
       "trace, emit, "
       "verify, measure, sweep, status, merge, export, report, search, suite, network, doctor; see tilescope --help\n");
   EXPECT_EQ(

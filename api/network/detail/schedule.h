@@ -41,6 +41,9 @@ class Schedule {
   std::vector<NetworkGroupRow> rows() const;
   NetworkTotal total(const std::vector<NetworkGroupRow>& rows) const;
   double launch_us() const;
+  // Of all groups that have a time, at the chip's clock and at the one that the board's limit leaves to them together;
+  // nullopt where the chip's file lacks figures, which `lacking` then names if it has some.
+  std::optional<EnergyRow> energy(std::optional<std::string>& lacking) const;
   // What comes from outside once, and all operations at their peak.
   double least_us() const;
   NetworkMemory memory() const;

@@ -193,7 +193,12 @@ class NumberPacker {
   }
   void flag(base::Column, bool, bool) {}
   template <class Row>
-  void part(const Row&) {}
+  void part(const Row& row) {
+    if constexpr (!base::kIsOptional<Row>)
+      describe(*this, row);
+    else if (row)
+      describe(*this, *row);
+  }
   template <class Entry, class Number>
   void numbers(const base::NamedColumn& c, const std::vector<Entry>& entries, Number Entry::* number) {
     add_names(c, entries);
@@ -232,8 +237,14 @@ class NumberUnpacker {
       if (nested_) member = unpack_number(bytes_);
   }
   void flag(base::Column, bool, bool) {}
+  // Single elements have been read, so that an optional part is there where it was.
   template <class Row>
-  void part(const Row&) {}
+  void part(Row& row) {
+    if constexpr (!base::kIsOptional<Row>)
+      describe(*this, row);
+    else if (row)
+      describe(*this, *row);
+  }
   template <class Entry, class Number>
   void numbers(const base::NamedColumn& c, std::vector<Entry>& entries, Number Entry::* number) {
     entries.clear();

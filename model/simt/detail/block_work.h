@@ -62,6 +62,7 @@ struct BlockWork {
   CoreBusy store;    // at the end: results to memory
   struct Passes {
     double bytes = 0, passes = 0, min_passes = 0;
+    double written = 0;  // passes that write
   };
   Passes step_passes, store_passes;   // of the scratchpad
   double compute_latency_cycles = 0;  // of one step, for a block alone
@@ -69,6 +70,9 @@ struct BlockWork {
   bool cached = false;                // a step has barriers between copy and use
   bool reads_kept = false;            // of what an earlier stage left in the scratchpad
 };
+
+// Cycles in which a scheduler waits for registers of one bank, in one step of one block; part of its issue cycles.
+double register_wait_cycles(const Counts& c, const Machine& m);
 
 BlockWork work_of_block(const Counts& c, const Machine& m, const Arithmetic& arithmetic, const Occupancy& occupancy,
                         const Traffic& traffic);

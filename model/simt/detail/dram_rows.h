@@ -22,6 +22,9 @@ DramRows dram_rows_of(const arch::ArchSpec& a);
 double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
                           const DramRows& rows);
 
+// Rows opened for all that DRAM gives and takes; 0 where its file states no rows.
+double activates_of(const DeviceTraffic& t);
+
 // What the commands for all that DRAM gives and takes need at least: rows, columns, both on one bus; and the data bus
 // between refreshes.
 double least_command_time_us(const DeviceTraffic& t, const Machine& m);

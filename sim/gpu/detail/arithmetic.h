@@ -18,6 +18,14 @@ inline constexpr std::int64_t kCycleParts = 1024;
 // By pipe of the core (arch/pipes.h): that one partition's share of it is held.
 using PipeParts = std::array<std::int64_t, arch::kMaxPipes>;
 
+// Operations of entries of `compute`, by position (energy/counts.h). A statement has those of one instruction, or of an
+// ordinary and a special one.
+struct Operations {
+  int entry = -1;
+  std::int64_t number = 0;
+};
+using OperationPair = std::array<Operations, 2>;
+
 struct ArithmeticCost {
   std::int64_t issue = 0;     // warp instructions
   std::int64_t operands = 0;  // parts of cycles in which the scheduler waits for registers of one bank
@@ -25,6 +33,7 @@ struct ArithmeticCost {
   bool computes = false;     // its values, and not addresses or guards alone
   std::int64_t passes = 0;   // of the scratchpad, for operands that the instruction reads there
   std::int64_t latency = 0;  // cycles from operands to result
+  OperationPair operations{};
 };
 
 class Arithmetic {
@@ -49,6 +58,8 @@ class Arithmetic {
  private:
   // An instruction holds the narrowest of its pipes for so many parts of a cycle, and the others for as many lanes.
   void hold(PipeParts& held, std::string_view instruction, std::int64_t parts) const;
+  // Lanes of so many instructions of an entry, or multiply-adds.
+  Operations operations_of(const arch::ComputeSpec& unit, std::int64_t number) const;
 
   const arch::ArchSpec& chip_;
   const std::vector<arch::PipeSpec>& pipes_;

@@ -221,6 +221,8 @@ class Core {
   };
   PipeReservation take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
   void show_issue(const Warp& w, std::int64_t parts) const;
+  // Instructions, pipes and operations of a segment.
+  void count(const SegmentCost& c);
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);

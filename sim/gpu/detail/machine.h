@@ -44,6 +44,7 @@ struct Machine {
   CoreLimits limits;
   Rate issue;                         // warp instructions of one partition
   std::vector<arch::PipeSpec> pipes;  // of a core
+  std::size_t instructions = 0;       // entries of `compute`
   Rate memory_lanes;                  // of one core, whose accesses to memory it takes
   Rate scratchpad_lanes;              // and to the scratchpad,
   // Between two asynchronous copies of warps on a core; `fenced`: in kernels of products that read them from the

@@ -28,8 +28,10 @@ struct SegmentCost {
   bool reads_scratchpad = false;                           // something waits for what it gives
   std::int64_t latency = 0;                                // cycles of the longest chain of results
   std::vector<std::pair<int, lower::AccessCount>> shared;  // by copy of the kernel
+  std::vector<Operations> operations;                      // of each entry once
 
   void add(const SegmentCost& o, std::int64_t times);
+  void add(const Operations& o, std::int64_t times);
 };
 
 // One statement of a segment with what is known of it.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch/detail/power_checks.h"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
+
+namespace tilescope::arch {
+namespace {
+
+void check_energy(const ArchSpec& a, const EnergySpec& e, Complaints& complaints) {
+  std::vector<std::string_view> instructions, levels;
+  for (const ComputeSpec& c : a.compute) instructions.push_back(c.name);
+  for (const Level& l : a.memory)
+    if (kind_of(l) != Kind::kRegister) levels.push_back(spec_of(l).name);
+  complaints.require_known({"energy", "operations"}, instructions, "no instruction of `compute`");
+  complaints.require_known({"energy", "levels"}, levels, "no level that loads and stores reach");
+  for (const auto& [name, level] : e.levels) {
+    const Level* of = level_named(a, name);
+    if (of == nullptr || kind_of(*of) == Kind::kDram) continue;
+    if (level.chip) complaints.add({"energy", "levels", name, "chip"}, "the level is no DRAM; `byte` is on the chip");
+    if (level.activate) complaints.add({"energy", "levels", name, "activate"}, "the level is no DRAM");
+  }
+  if (e.link && (!a.link || !links_cores(*a.link)))
+    complaints.add({"energy", "link"}, "the chip's cores are not linked with each other");
+}
+
+}  // namespace
+
+void check_power(const ArchSpec& a, Complaints& complaints) {
+  if (a.energy) check_energy(a, *a.energy, complaints);
+  if (!a.power || !a.power->limit || a.power->curve.points.empty()) return;
+  const Hertz slowest = a.power->curve.points.front().clock;
+  if (const auto rest = power_at_rest(a, *a.power, slowest); rest && *a.power->limit <= *rest)
+    complaints.add({"power", "limit"},
+                   fmt::format("{:g} W is no more than the {:.1f} W that the board draws at rest at {:g} MHz",
+                               a.power->limit->v, rest->v, static_cast<double>(slowest.n) / 1e6));
+}
+
+}  // namespace tilescope::arch

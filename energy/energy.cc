@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "energy/energy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "base/check.h"
+
+namespace tilescope::energy {
+namespace {
+
+constexpr double kMicrojoulesPerPicojoule = 1e-6;
+
+// The search for a clock ends where the power is within this share below the limit.
+constexpr double kNearLimit = 0.005;
+constexpr int kMaxSteps = 24;
+constexpr std::int64_t kClockStep = 1'000'000;  // Hz
+constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
+
+// Whether an entry of `compute` is more than one instruction's own work: products of a matrix.
+bool needs_energy(const arch::ArchSpec& a, std::string_view entry) {
+  const auto known =
+      std::find_if(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) { return c.name == entry; });
+  return known != a.compute.end() && !arch::is_scalar_unit(*known);
+}
+
+// Energies of a program's counts, in picojoules at the voltage that the chip's figures are stated at.
+struct Work {
+  std::string_view name;
+  double core_pj = 0, dram_pj = 0;
+};
+
+std::vector<Work> work_of(const arch::ArchSpec& a, const Counts& counts) {
+  const arch::EnergySpec& e = *a.energy;
+  std::vector<Work> out;
+  out.push_back({"instructions", counts.instructions * static_cast<double>(a.core.warp) * e.instruction.v, 0});
+  for (const OperationCount& o : counts.operations)
+    if (const auto known = e.operations.find(std::string(o.name)); known != e.operations.end())
+      out.push_back({o.name, o.number * known->second.operation.v, 0});
+  for (const LevelCount& l : counts.levels) {
+    const auto known = e.levels.find(std::string(l.name));
+    if (known == e.levels.end()) continue;
+    const double bytes = l.read_bytes + l.written_bytes;
+    const arch::LevelEnergy& level = known->second;
+    if (arch::kind_of(*arch::level_named(a, l.name)) != arch::Kind::kDram) {
+      out.push_back({l.name, bytes * level.byte.v, 0});
+      continue;
+    }
+    const double activates = level.activate ? counts.activates * level.activate->v : 0;
+    out.push_back({l.name, level.chip ? bytes * level.chip->v : 0, bytes * level.byte.v + activates});
+  }
+  if (e.link && counts.link_bytes > 0) out.push_back({"link", counts.link_bytes * e.link->v, 0});
+  return out;
+}
+
+}  // namespace
+
+double Energy::uj() const {
+  return std::accumulate(parts.begin(), parts.end(), 0.0, [](double sum, const Part& p) { return sum + p.uj; });
+}
+
+std::vector<std::string> missing_keys(const arch::ArchSpec& a, const Counts& counts) {
+  std::vector<std::string> out;
+  if (!a.power) out.emplace_back("power: what the board draws at rest");
+  if (a.power && !a.power->curve.at(a.clock))
+    out.push_back(fmt::format("power.curve: a voltage at {:g} MHz, the clock of the cores",
+                              static_cast<double>(a.clock.n) * 1e-6));
+  if (!a.energy) out.emplace_back("energy: what instructions and bytes cost");
+  if (!a.energy) return out;
+  for (const OperationCount& o : counts.operations)
+    if (needs_energy(a, o.name) && !a.energy->operations.contains(std::string(o.name)))
+      out.push_back(fmt::format("energy.operations.{}: what one of its multiply-adds costs", o.name));
+  for (const LevelCount& l : counts.levels)
+    if (l.read_bytes + l.written_bytes > 0 && !a.energy->levels.contains(std::string(l.name)))
+      out.push_back(fmt::format("energy.levels.{}: what a byte costs there", l.name));
+  if (counts.link_bytes > 0 && !a.energy->link) out.emplace_back("energy.link: what a byte between cores costs");
+  return out;
+}
+
+Energy energy_of(const arch::ArchSpec& a, const Counts& counts, arch::Hertz clock, double time_us) {
+  base::check(a.power.has_value() && a.energy.has_value(), "a chip whose energies are asked for states them");
+  const arch::PowerSpec& power = *a.power;
+  const auto voltage = power.curve.at(clock);
+  base::check(voltage.has_value(), "a clock whose energy is asked for has a voltage");
+  const double squared = voltage->v * voltage->v, stated = a.energy->voltage.v * a.energy->voltage.v;
+  const auto cores = static_cast<double>(a.core.count);
+  // Watts times microseconds are microjoules.
+  const double leakage = squared * power.leakage.v * cores * time_us;
+  const double tree = squared * power.clock_tree.v * static_cast<double>(clock.n) * 1e-9 * cores * time_us;
+  Energy out{clock, time_us, {}};
+  out.parts.push_back({"rest", arch::power_at_rest(a, power, clock)->v * time_us - leakage - tree});
+  out.parts.push_back({"leakage", leakage});
+  out.parts.push_back({"clock tree", tree});
+  for (const Work& w : work_of(a, counts))
+    out.parts.push_back({std::string(w.name), (w.core_pj * squared / stated + w.dram_pj) * kMicrojoulesPerPicojoule});
+  return out;
+}
+
+namespace {
+
+// The highest clock, at most `highest`, at which a board draws no more than the limit; nullopt where it draws more at
+// the slowest one. The power rises with the clock: false position, halved where one end stays (Dowell and Jarratt, BIT
+// 1971, the Illinois algorithm).
+std::optional<arch::Hertz> clock_at(double limit_w, arch::Hertz highest,
+                                    const std::function<double(arch::Hertz)>& power_w) {
+  std::int64_t high = highest.n, low = highest.n / kSlowest;
+  double above = power_w(highest) - limit_w, below = limit_w - power_w({low});
+  if (above <= 0) return highest;
+  if (below < 0) return std::nullopt;
+  double margin = below;  // at `low`
+  int last_side = 0;
+  for (int step = 0; step < kMaxSteps && margin > kNearLimit * limit_w && high - low > kClockStep; ++step) {
+    const double part = below / (below + above);
+    const std::int64_t clock =
+        std::clamp<std::int64_t>(low + std::llround(part * static_cast<double>(high - low)), low + 1, high - 1);
+    const double over = power_w({clock}) - limit_w;
+    const int side = over > 0 ? 1 : -1;
+    if (side > 0) {
+      high = clock, above = over;
+      if (last_side == side) below /= 2;
+    } else {
+      low = clock, below = margin = -over;
+      if (last_side == side) above /= 2;
+    }
+    last_side = side;
+  }
+  return arch::Hertz{low};
+}
+
+}  // namespace
+
+std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, const Energy& own,
+                               const TimeAt& time_at) {
+  if (!a.power->limit || own.power_w() <= a.power->limit->v) return own;
+  const auto at = [&](arch::Hertz clock) {
+    return clock == own.clock ? own : energy_of(a, counts, clock, time_at(clock));
+  };
+  const auto clock = clock_at(a.power->limit->v, own.clock, [&](arch::Hertz f) { return at(f).power_w(); });
+  return clock ? std::optional(at(*clock)) : std::nullopt;
+}
+
+std::optional<ClockAtLimit> at_limit(const arch::ArchSpec& a, const Measurement& measured, arch::Watts limit) {
+  const auto rest = a.power ? arch::power_at_rest(a, *a.power, measured.clock) : std::nullopt;
+  if (!rest || rest->v > measured.power_w) return std::nullopt;
+  const double volts = a.power->curve.at(measured.clock)->v, work_w = measured.power_w - rest->v;
+  const auto time_us = [&](arch::Hertz f) {
+    const double slower = static_cast<double>(measured.clock.n) / static_cast<double>(f.n);
+    return measured.time_us * (1 + measured.clocked * (slower - 1));
+  };
+  const auto power_w = [&](arch::Hertz f) {
+    const double scale = a.power->curve.at(f)->v / volts;
+    return arch::power_at_rest(a, *a.power, f)->v + work_w * scale * scale * measured.time_us / time_us(f);
+  };
+  const auto clock = clock_at(limit.v, measured.clock, power_w);
+  if (!clock) return std::nullopt;
+  return ClockAtLimit{*clock, time_us(*clock), power_w(*clock)};
+}
+
+}  // namespace tilescope::energy
