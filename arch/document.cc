@@ -39,6 +39,7 @@ void write(Map& to, std::string_view key, Cycles v) { add(to, key, "_cycles", v.
 void write(Map& to, std::string_view key, Microseconds v) { add(to, key, "_us", v.v); }
 void write(Map& to, std::string_view key, BytesPerSecond v) { add(to, key, "_gbps", v.v / 1e9); }
 void write(Map& to, std::string_view key, FlopsPerSecond v) { add(to, key, "_gflops", v.v / 1e9); }
+void write(Map& to, std::string_view key, base::SquareMillimeters v) { add(to, key, "_mm2", v.v); }
 // clang-format on
 
 template <class E>

@@ -11,6 +11,7 @@
 #include "arch/chip_source.h"
 #include "arch/derive.h"
 #include "arch/detail/checks.h"
+#include "arch/detail/die.h"
 #include "arch/detail/fragment_checks.h"
 #include "arch/detail/merge.h"
 #include "arch/detail/peaks.h"
@@ -85,6 +86,13 @@ void find_models(const Layers& layers, ArchSpec& a, Diagnostics& diags) {
   }
 }
 
+// The chip as its files state it, where they describe a die; mistakes are reported when the chip with its overrides is
+// read.
+std::optional<ArchSpec> chip_of_die(const Layers& layers) {
+  Diagnostics reported_later;
+  return layers.chip.find("die") == nullptr ? std::nullopt : std::optional(read_chip(layers, reported_later));
+}
+
 enum class Advice : std::uint8_t { kNone, kGiven };
 
 std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
@@ -92,8 +100,10 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
                               Advice advice = Advice::kNone) {
   const auto ok = [&] { return diags.errors().size() == mistakes_before; };
   if (!layers) return std::nullopt;
+  const std::optional<ArchSpec> stated = overrides.empty() ? std::nullopt : chip_of_die(*layers);
   apply(overrides, *layers, diags);
   ArchSpec chip = read_chip(*layers, diags);
+  settle_die(*layers, stated, chip);
   give_memory_its_clock(chip);
   find_models(*layers, chip, diags);
   chip.error_bands_hold = layers->error_bands_hold;
@@ -101,6 +111,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   check_levels(*layers, chip, diags);
   check_chip(*layers, chip, complete, diags);
   check_bsp(*layers, chip, complete, diags);
+  check_die(*layers, chip, diags);
   if (complete) tell_unused_levels(*layers, chip, use, diags);
   if (complete) settle_peaks(*layers, chip, diags);
   if (complete)

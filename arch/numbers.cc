@@ -54,6 +54,10 @@ std::string quantity_text(double value, Dimension dimension) {
       return text_of(value, kByteRates.front());
     case Dimension::kFlopsPerSecond:
       return text_of(value, kFlopRates.front());
+    case Dimension::kSquareMillimeters:
+      return text_of(value, {1, "mm2"});
+    case Dimension::kDollars:
+      return text_of(value, {1, "USD"});
   }
   return {};
 }
@@ -77,6 +81,7 @@ class NumberCollector {
     if (member) part(key, *member);
   }
   void part(const Key&, Baselines&) {}
+  void part(const Key&, std::optional<DieSpec>&) {}
   void part(const Key&, ShapeFields) {}
   template <class T>
   void list(const Key& key, std::vector<T>& members) {

@@ -38,6 +38,7 @@ void read(const Value& v, const Context& c, Cycles& to) { store(as_cycles(&v, c.
 void read(const Value& v, const Context& c, Microseconds& to) { store(as_microseconds(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, BytesPerSecond& to) { store(as_bytes_per_second(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, FlopsPerSecond& to) { store(as_flops_per_second(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, base::SquareMillimeters& to) { store(as_square_millimeters(&v, c.path, c.diags), to); }
 // clang-format on
 
 void read(const Value& v, const Context& c, std::string& to) {
@@ -265,7 +266,8 @@ template <class T>
 void ChipReader::entries(const Key& key, std::map<std::string, T>& members) {
   const base::Map* entries = names(key);
   if (entries == nullptr) return;
-  for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), members[e.key]);
+  for (const base::Entry& e : *entries)
+    read_map(e.value, fmt::format("{}.{}", path_of(key.name), e.key), members[e.key]);
 }
 
 void ChipReader::refuse_keys_of_other_kinds(Kind kind) {

@@ -43,6 +43,7 @@ template <> struct ShapeOf<TimingSlot> { static Shape make() { return quantity(D
 template <> struct ShapeOf<Microseconds> { static Shape make() { return quantity(Dimension::kMicroseconds); } };
 template <> struct ShapeOf<BytesPerSecond> { static Shape make() { return quantity(Dimension::kBytesPerSecond); } };
 template <> struct ShapeOf<FlopsPerSecond> { static Shape make() { return quantity(Dimension::kFlopsPerSecond); } };
+template <> struct ShapeOf<base::SquareMillimeters> { static Shape make() { return quantity(Dimension::kSquareMillimeters); } };
 // clang-format on
 
 // The visitor that collects the keys of one map.

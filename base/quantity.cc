@@ -23,7 +23,7 @@ struct Unit {
 
 constexpr double kKi = 1024;
 
-constexpr std::array<Unit, 31> kUnits = {{
+constexpr std::array<Unit, 34> kUnits = {{
     {"B", 1, Dimension::kBytes},
     {"KB", 1e3, Dimension::kBytes},
     {"MB", 1e6, Dimension::kBytes},
@@ -55,6 +55,9 @@ constexpr std::array<Unit, 31> kUnits = {{
     {"GFLOP/s", 1e9, Dimension::kFlopsPerSecond},
     {"TFLOP/s", 1e12, Dimension::kFlopsPerSecond},
     {"PFLOP/s", 1e15, Dimension::kFlopsPerSecond},
+    {"mm2", 1, Dimension::kSquareMillimeters},
+    {"um2", 1e-6, Dimension::kSquareMillimeters},
+    {"USD", 1, Dimension::kDollars},
 }};
 
 struct DimensionText {
@@ -67,13 +70,15 @@ struct DimensionText {
 constexpr int kBitsOfTime = 32;
 
 // In the order of Dimension.
-constexpr std::array<DimensionText, 6> kDimensions = {{
+constexpr std::array<DimensionText, 8> kDimensions = {{
     {"bytes", "an amount of bytes such as '96 KiB'"},
     {"Hz", "a frequency such as '1.38 GHz'"},
     {"cycles", "a number of cycles such as '425 cycles'", kBitsOfTime},
     {"us", "a time such as '5 us'", kBitsOfTime},
     {"B/s", "a rate of bytes such as '900 GB/s'"},
     {"FLOP/s", "a rate of operations such as '15.7 TFLOP/s'"},
+    {"mm2", "an area such as '826 mm2'"},
+    {"USD", "an amount of money such as '9346 USD'"},
 }};
 
 const DimensionText& text_of(Dimension d) { return kDimensions[static_cast<std::size_t>(d)]; }
@@ -207,6 +212,12 @@ std::optional<BytesPerSecond> as_bytes_per_second(const Value* v, std::string_vi
 }
 std::optional<FlopsPerSecond> as_flops_per_second(const Value* v, std::string_view name, Diagnostics& diags) {
   return read_amount<FlopsPerSecond>(v, name, Dimension::kFlopsPerSecond, diags);
+}
+std::optional<SquareMillimeters> as_square_millimeters(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<SquareMillimeters>(v, name, Dimension::kSquareMillimeters, diags);
+}
+std::optional<Dollars> as_dollars(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<Dollars>(v, name, Dimension::kDollars, diags);
 }
 
 }  // namespace tilescope::base

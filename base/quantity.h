@@ -11,9 +11,18 @@
 
 namespace tilescope::base {
 
-enum class Dimension { kBytes, kHertz, kCycles, kMicroseconds, kBytesPerSecond, kFlopsPerSecond };
+enum class Dimension {
+  kBytes,
+  kHertz,
+  kCycles,
+  kMicroseconds,
+  kBytesPerSecond,
+  kFlopsPerSecond,
+  kSquareMillimeters,
+  kDollars
+};
 
-// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s).
+// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s, mm2, USD).
 struct Quantity {
   double value = 0;
   Dimension dimension{};
@@ -36,5 +45,7 @@ std::optional<Cycles> as_cycles(const Value* v, std::string_view name, Diagnosti
 std::optional<Microseconds> as_microseconds(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<BytesPerSecond> as_bytes_per_second(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<FlopsPerSecond> as_flops_per_second(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<SquareMillimeters> as_square_millimeters(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<Dollars> as_dollars(const Value* v, std::string_view name, Diagnostics& diags);
 
 }  // namespace tilescope::base

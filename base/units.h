@@ -40,6 +40,8 @@ struct Amount {
 using Microseconds = Amount<struct MicrosecondsTag>;
 using BytesPerSecond = Amount<struct BytesPerSecondTag>;
 using FlopsPerSecond = Amount<struct FlopsPerSecondTag>;
+using SquareMillimeters = Amount<struct SquareMillimetersTag>;
+using Dollars = Amount<struct DollarsTag>;
 
 constexpr Microseconds to_time(Cycles c, Hertz f) {
   return {static_cast<double>(c.n) * 1e6 / static_cast<double>(f.n)};

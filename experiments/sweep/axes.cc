@@ -48,6 +48,10 @@ std::optional<double> amount_of(const Value* v, const std::string& name, const a
       return real(base::as_bytes_per_second(v, name, diags));
     case base::Dimension::kFlopsPerSecond:
       return real(base::as_flops_per_second(v, name, diags));
+    case base::Dimension::kSquareMillimeters:
+      return real(base::as_square_millimeters(v, name, diags));
+    case base::Dimension::kDollars:
+      return real(base::as_dollars(v, name, diags));
   }
   return std::nullopt;
 }
