@@ -142,10 +142,10 @@ void compare_with_stated(const arch::DieSpec& die, DieArea& out, base::Diagnosti
   out.difference = out.die_mm2 / die.area->v - 1;
   if (die.million_transistors) out.million_per_mm2 = static_cast<double>(*die.million_transistors) / die.area->v;
   if (*out.difference > 0)
-    diags.note(
-        die.places.of("area"),
-        fmt::format("die.area: the parts of {} are {:.0f} mm2, {:.0f} % more than the {:.4g} mm2 that are stated",
-                    die.name, out.die_mm2, 100 * *out.difference, die.area->v));
+    diags.note(die.places.of("area"),
+               fmt::format("die.area: the parts of {} are {:.0f} mm2, {:.0f} % more than the {:.4g} mm2 that are "
+                           "stated; docs/area.md says how far off the rules are",
+                           die.name, out.die_mm2, 100 * *out.difference, die.area->v));
 }
 
 }  // namespace

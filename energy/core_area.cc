@@ -22,6 +22,7 @@ using arch::ComputeSpec;
 
 constexpr std::int64_t kWord = 4;
 constexpr double kBitsOfWord = 32;
+constexpr double kMillion = 1e6;
 
 bool is_scalar(const ComputeSpec& c) { return c.m * c.n * c.k == 1; }
 // Several products into several sums. A dot product of one lane (dp4a) is neither: lanes of integers multiply for it.
@@ -126,10 +127,10 @@ void add_core_memory(Parts& to) {
   const std::int64_t bits = scratchpad->bank_width.n * 8;
   const double million =
       static_cast<double>(to.cores * scratchpad->banks * scratchpad->banks * bits) * crosspoint.value;
-  to.add_logic(
-      kCores, scratchpad->name + " crossbar", million,
-      fmt::format("{} cores x ({} banks)^2 x {} bit x {:g} M", to.cores, scratchpad->banks, bits, crosspoint.value),
-      {&crosspoint});
+  to.add_logic(kCores, scratchpad->name + " crossbar", million,
+               fmt::format("{} cores x ({} banks)^2 x {} bit x {:g} transistors", to.cores, scratchpad->banks, bits,
+                           kMillion * crosspoint.value),
+               {&crosspoint});
 }
 
 }  // namespace

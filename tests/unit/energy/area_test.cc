@@ -69,7 +69,7 @@ TEST(Area, AnA100ByHand) {
   const double um2 = 3.29e4 - 1.09e3 * d - 883 * w - 5.55e3 * p + 53.5 * d * w + 0.015 * d * d + 0.0108 * w * w +
                      0.586 * p * p + 142 * d * p + 368 * w * p;
   EXPECT_NEAR(part_of(area, "registers").mm2, 128 * 4 * um2 * 1e-6 * 1.6 / density, 1e-6);
-  // 192 KiB lies midway between 128 KiB at .704 and 256 KiB at .526.
+  // 192 KiB is midway between 128 KiB at .704 and 256 KiB at .526.
   const double bits = (128 * 8192 / 0.704 + 256 * 8192 / 0.526) / 2;
   EXPECT_NEAR(part_of(area, "l1 and smem").mm2, 128 * bits * cell, 1e-6);
   EXPECT_NEAR(part_of(area, "smem crossbar").mm2, 128.0 * 32 * 32 * 32 * 16e-6 / density, 1e-6);
@@ -140,7 +140,7 @@ TEST(Area, BanksGrowTheCrossbarBySquare) {
   EXPECT_DOUBLE_EQ(of_64, 4 * of_32);
 }
 
-TEST(Area, OverridesKeepTheShareOfWhatIsBuiltBesides) {
+TEST(Area, OverridesKeepTheShareOfSpares) {
   EXPECT_EQ(cost_of("a100", {{"core.count", "54"}}).area.built_cores, 64);
   EXPECT_EQ(cost_of("a100", {{"core.count", "54"}, {"die.cores", "60"}}).area.built_cores, 60);
   EXPECT_THAT(part_of(cost_of("a100", {{"memory.l2.capacity", "100 MiB"}}).area, "l2").rule,
