@@ -70,13 +70,17 @@ bool has_other_parts(const ArchSpec& stated, const ArchSpec& a) {
          parts_of(*stated.die) != parts_of(*a.die);
 }
 
+bool is_device_cache(const Level& level) {
+  return kind_of(level) == Kind::kCache && spec_of(level).scope == Scope::kDevice;
+}
+
 void check_cache(const ArchSpec& a, const std::string& name, const BuiltCache& built, Complaints& complaints) {
   const Level* level = level_named(a, name);
-  if (level == nullptr || kind_of(*level) != Kind::kCache) {
+  if (level == nullptr || !is_device_cache(*level)) {
     std::vector<std::string_view> caches;
     for (const Level& l : a.memory)
-      if (kind_of(l) == Kind::kCache) caches.push_back(spec_of(l).name);
-    complaints.add({"die", "caches", name}, "no cache of the chip" + base::did_you_mean(name, caches));
+      if (is_device_cache(l)) caches.push_back(spec_of(l).name);
+    complaints.add({"die", "caches", name}, "no cache of device scope" + base::did_you_mean(name, caches));
     return;
   }
   const Bytes enabled = spec_of(*level).capacity;

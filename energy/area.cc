@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "energy/area.h"
 
-#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "arch/hierarchy.h"
-#include "base/integer.h"
 #include "energy/arrays.h"
 #include "energy/detail/parts.h"
 
@@ -82,16 +81,11 @@ void add_memory(Parts& to) {
   }
   const std::string& name = to.die.memory->interface;
   const Figure* bits = to.need(Table::kInterfaceBits, name, "memory.interface");
-  const Figure* phy = to.technology.find(Table::kMemoryPhy, name);
-  const Figure* controller = to.technology.find(Table::kMemoryController, name);
-  if (bits == nullptr) return;
-  if (phy == nullptr || controller == nullptr) {
-    to.refuse("memory.interface",
-              to.technology.why_unknown(phy == nullptr ? Table::kMemoryPhy : Table::kMemoryController, name));
-    return;
-  }
-  const std::int64_t needed =
-      base::ceil_div(dram->channels * dram->width.n * 8, static_cast<std::int64_t>(bits->value));
+  const Figure* phy = bits == nullptr ? nullptr : to.need(Table::kMemoryPhy, name, "memory.interface");
+  const Figure* controller = phy == nullptr ? nullptr : to.need(Table::kMemoryController, name, "memory.interface");
+  if (controller == nullptr) return;
+  const auto bits_of_channels = static_cast<double>(dram->channels * dram->width.n * 8);
+  const auto needed = static_cast<std::int64_t>(std::ceil(bits_of_channels / bits->value));
   const std::int64_t built = to.die.memory->built.value_or(needed);
   if (built < needed) {
     to.refuse("memory.built",

@@ -38,7 +38,9 @@ void describe(V& v, DieSpec& s) {
                    "Cores that are built, on all dies; the chip's where absent. An override of core.count scales them, "
                    "so the share of spare cores stays; likewise built caches and interfaces."),
           s.cores);
-  v.entries(optional("caches", "Built capacity by level, where it is larger than the level's."), s.caches);
+  v.entries(
+      optional("caches", "Built capacity of caches of device scope, by level, where it is larger than the level's."),
+      s.caches);
   v.part(optional("memory", "Interfaces to the DRAM."), s.memory);
   v.entries(optional("links",
                      "Links to other chips and to the host by kind, as the technology data names them: NVLink3, "

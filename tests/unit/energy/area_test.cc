@@ -109,6 +109,7 @@ TEST(Area, MoreNeverShrinksADie) {
       {"compute.fma.f32.per_core", {"32", "64", "128"}},
       {"compute.mma.f16.per_core", {"1024", "2048", "4096"}},
       {"die.cores", {"108", "120", "128", "144"}},
+      {"die.caches.l2.capacity", {"40 MiB", "48 MiB", "96 MiB"}},
       {"die.memory.built", {"5", "6", "8"}},
       {"die.other", {"1 mm2", "22 mm2", "40 mm2"}},
       {"die.links.NVLink3.count", {"4", "12", "18"}},
