@@ -24,10 +24,12 @@ class ChipSource {
   const base::Value& document() const { return layers_.chip; }
 
  private:
-  ChipSource(Layers layers, base::Diagnostics sources) : layers_(std::move(layers)), sources_(std::move(sources)) {}
+  ChipSource(Layers layers, std::optional<ArchSpec> stated, base::Diagnostics sources)
+      : layers_(std::move(layers)), stated_(std::move(stated)), sources_(std::move(sources)) {}
 
   Layers layers_;
-  base::Diagnostics sources_;  // the files' names, which places refer to
+  std::optional<ArchSpec> stated_;  // without overrides, where the files describe a die
+  base::Diagnostics sources_;       // the files' names, which places refer to
 };
 
 }  // namespace tilescope::arch

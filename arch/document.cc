@@ -46,6 +46,7 @@ void write(Map& to, std::string_view key, PicojoulesPerByte v) { add(to, key, "_
 void write(Map& to, std::string_view key, WattsPerSquareVolt v) { add(to, key, "_w_per_v2", v.v); }
 void write(Map& to, std::string_view key, WattsPerSquareVoltGigahertz v) { add(to, key, "_w_per_v2_ghz", v.v); }
 void write(Map& to, std::string_view key, const VoltageCurve& v) { write(to, key, texts_of(v)); }
+void write(Map& to, std::string_view key, base::SquareMillimeters v) { add(to, key, "_mm2", v.v); }
 // clang-format on
 
 template <class E>

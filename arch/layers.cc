@@ -124,6 +124,8 @@ void drop_what_is_its_own(Value& chip, const Value& over) {
   drop(chip, "baselines");
   // Two boards of one die are told apart by it.
   drop(chip, "board");
+  // A die with a name is another die, whatever the one below has.
+  if (const Value* die = over.find("die"); die != nullptr && die->find("name") != nullptr) drop(chip, "die");
   // Error bands are of one calibration, and of one set of programs.
   if (over.find("calibration") != nullptr || over.find("error_bands") != nullptr) drop(chip, "error_bands");
 }

@@ -11,6 +11,7 @@
 #include "arch/chip_source.h"
 #include "arch/derive.h"
 #include "arch/detail/checks.h"
+#include "arch/detail/die.h"
 #include "arch/detail/fragment_checks.h"
 #include "arch/detail/merge.h"
 #include "arch/detail/peaks.h"
@@ -85,15 +86,25 @@ void find_models(const Layers& layers, ArchSpec& a, Diagnostics& diags) {
   }
 }
 
+// The chip as its files state it, where they describe a die, which overrides scale; mistakes are reported when the chip
+// with its overrides is read.
+std::optional<ArchSpec> stated_by(const std::optional<Layers>& layers) {
+  Diagnostics reported_later;
+  if (!layers || layers->chip.find("die") == nullptr) return std::nullopt;
+  return read_chip(*layers, reported_later);
+}
+
 enum class Advice : std::uint8_t { kNone, kGiven };
 
-std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
-                              std::size_t mistakes_before, Diagnostics& diags, Use use = Use::kRun,
-                              Advice advice = Advice::kNone) {
+// `stated` is stated_by(layers); it may be absent where there are no overrides.
+std::optional<ArchSpec> build(std::optional<Layers> layers, const std::optional<ArchSpec>& stated,
+                              const std::vector<Override>& overrides, std::size_t mistakes_before, Diagnostics& diags,
+                              Use use = Use::kRun, Advice advice = Advice::kNone) {
   const auto ok = [&] { return diags.errors().size() == mistakes_before; };
   if (!layers) return std::nullopt;
   apply(overrides, *layers, diags);
   ArchSpec chip = read_chip(*layers, diags);
+  settle_die(*layers, stated, chip);
   give_memory_its_clock(chip);
   find_models(*layers, chip, diags);
   chip.error_bands_hold = layers->error_bands_hold;
@@ -101,6 +112,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   check_levels(*layers, chip, diags);
   check_chip(*layers, chip, complete, diags);
   check_bsp(*layers, chip, complete, diags);
+  check_die(*layers, chip, diags);
   if (complete) tell_unused_levels(*layers, chip, use, diags);
   if (complete) settle_peaks(*layers, chip, diags);
   if (complete)
@@ -135,18 +147,21 @@ std::optional<Layers> find_layers(const std::string& name_or_path, Diagnostics& 
 std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
                                   Diagnostics& diags, Use use) {
   const std::size_t mistakes = diags.errors().size();
-  return build(find_layers(name_or_path, diags), overrides, mistakes, diags, use);
+  auto layers = find_layers(name_or_path, diags);
+  const auto stated = overrides.empty() ? std::nullopt : stated_by(layers);
+  return build(std::move(layers), stated, overrides, mistakes, diags, use);
 }
 
 std::optional<ArchSpec> load_with_advice(const std::string& name_or_path, Diagnostics& diags) {
   const std::size_t mistakes = diags.errors().size();
-  return build(find_layers(name_or_path, diags), {}, mistakes, diags, Use::kLook, Advice::kGiven);
+  return build(find_layers(name_or_path, diags), std::nullopt, {}, mistakes, diags, Use::kLook, Advice::kGiven);
 }
 
 std::optional<ChipSource> ChipSource::read(const std::string& name_or_path, Diagnostics& diags) {
   Diagnostics sources;
   auto layers = find_layers(name_or_path, sources);
-  if (layers) return ChipSource(std::move(*layers), std::move(sources));
+  auto stated = stated_by(layers);
+  if (layers) return ChipSource(std::move(*layers), std::move(stated), std::move(sources));
   for (const base::Diagnostic& e : sources.errors())
     diags.error({diags.add_source(sources.source_name(e.at.source)), e.at.line, e.at.column}, e.text);
   return std::nullopt;
@@ -154,13 +169,15 @@ std::optional<ChipSource> ChipSource::read(const std::string& name_or_path, Diag
 
 std::optional<ArchSpec> ChipSource::with(const std::vector<Override>& overrides, Diagnostics& own) const {
   own = sources_;
-  return build(layers_, overrides, 0, own);
+  return build(layers_, stated_, overrides, 0, own);
 }
 
 std::optional<ArchSpec> load_arch_text(std::string_view text, const std::string& name,
                                        const std::vector<Override>& overrides, Diagnostics& diags) {
   const std::size_t mistakes = diags.errors().size();
-  return build(read_layers_of_text(text, name, diags), overrides, mistakes, diags);
+  auto layers = read_layers_of_text(text, name, diags);
+  const auto stated = overrides.empty() ? std::nullopt : stated_by(layers);
+  return build(std::move(layers), stated, overrides, mistakes, diags);
 }
 
 }  // namespace tilescope::arch

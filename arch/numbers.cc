@@ -66,6 +66,10 @@ std::string quantity_text(double value, Dimension dimension) {
       return text_of(value, {1, "W/V2"});
     case Dimension::kWattsPerSquareVoltGigahertz:
       return text_of(value, {1, "W/V2/GHz"});
+    case Dimension::kSquareMillimeters:
+      return text_of(value, {1, "mm2"});
+    case Dimension::kDollars:
+      return text_of(value, {1, "USD"});
   }
   return {};
 }
@@ -89,6 +93,7 @@ class NumberCollector {
     if (member) part(key, *member);
   }
   void part(const Key&, Baselines&) {}
+  void part(const Key&, std::optional<DieSpec>&) {}
   void part(const Key&, ShapeFields) {}
   template <class T>
   void list(const Key& key, std::vector<T>& members) {

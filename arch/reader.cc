@@ -44,6 +44,7 @@ void read(const Value& v, const Context& c, Picojoules& to) { store(as_picojoule
 void read(const Value& v, const Context& c, PicojoulesPerByte& to) { store(as_picojoules_per_byte(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, WattsPerSquareVolt& to) { store(as_watts_per_square_volt(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, WattsPerSquareVoltGigahertz& to) { store(as_watts_per_square_volt_gigahertz(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, base::SquareMillimeters& to) { store(as_square_millimeters(&v, c.path, c.diags), to); }
 // clang-format on
 
 void read(const Value& v, const Context& c, std::string& to) {
@@ -281,7 +282,8 @@ template <class T>
 void ChipReader::entries(const Key& key, std::map<std::string, T>& members) {
   const base::Map* entries = names(key);
   if (entries == nullptr) return;
-  for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), members[e.key]);
+  for (const base::Entry& e : *entries)
+    read_map(e.value, fmt::format("{}.{}", path_of(key.name), e.key), members[e.key]);
 }
 
 void ChipReader::refuse_keys_of_other_kinds(Kind kind) {

@@ -52,6 +52,7 @@ template <> struct ShapeOf<WattsPerSquareVolt> { static Shape make() { return qu
 template <> struct ShapeOf<WattsPerSquareVoltGigahertz> {
   static Shape make() { return quantity(Dimension::kWattsPerSquareVoltGigahertz); }
 };
+template <> struct ShapeOf<base::SquareMillimeters> { static Shape make() { return quantity(Dimension::kSquareMillimeters); } };
 // clang-format on
 
 // The visitor that collects the keys of one map.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arch/baselines.h"
+#include "arch/die.h"
 #include "arch/fragment.h"
 #include "arch/power.h"
 #include "base/dtype.h"
@@ -436,8 +437,7 @@ struct CompilerSpec {
 
 struct ArchSpec {
   std::string name;
-  std::optional<std::string> vendor;
-  std::optional<std::string> title;
+  std::optional<std::string> vendor, title;
   std::optional<std::string> board;   // measured board, by its driver's name for it; `name` where absent
   std::optional<std::string> target;  // instruction set, as compilers name it: sm_80, gfx906
   ChipClass chip_class{};
@@ -446,6 +446,7 @@ struct ArchSpec {
   std::vector<ComputeSpec> compute;
   std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
+  std::optional<DieSpec> die;
   Microseconds launch_overhead;                // from one kernel's end to the next one's first instruction
   std::optional<Microseconds> block_interval;  // from one block's start to the next one's on any core; default 0
   std::optional<CompilerSpec> compiler;        // unknown where absent

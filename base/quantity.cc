@@ -68,6 +68,9 @@ constexpr auto kUnits = std::to_array<Unit>({
     {"mW/V2", 1e-3, Dimension::kWattsPerSquareVolt},
     {"W/V2/GHz", 1, Dimension::kWattsPerSquareVoltGigahertz},
     {"mW/V2/GHz", 1e-3, Dimension::kWattsPerSquareVoltGigahertz},
+    {"mm2", 1, Dimension::kSquareMillimeters},
+    {"um2", 1e-6, Dimension::kSquareMillimeters},
+    {"USD", 1, Dimension::kDollars},
 });
 
 struct DimensionText {
@@ -93,6 +96,8 @@ constexpr auto kDimensions = std::to_array<DimensionText>({
     {"pJ/B", "an energy of a byte such as '1.4 pJ/B'"},
     {"W/V2", "a power of a square volt such as '0.36 W/V2'"},
     {"W/V2/GHz", "a power of a square volt and a gigahertz such as '0.09 W/V2/GHz'"},
+    {"mm2", "an area such as '826 mm2'"},
+    {"USD", "an amount of money such as '9346 USD'"},
 });
 
 const DimensionText& text_of(Dimension d) { return kDimensions[static_cast<std::size_t>(d)]; }
@@ -245,6 +250,28 @@ std::optional<WattsPerSquareVolt> as_watts_per_square_volt(const Value* v, std::
 std::optional<WattsPerSquareVoltGigahertz> as_watts_per_square_volt_gigahertz(const Value* v, std::string_view name,
                                                                               Diagnostics& diags) {
   return read_amount<WattsPerSquareVoltGigahertz>(v, name, Dimension::kWattsPerSquareVoltGigahertz, diags);
+}
+std::optional<SquareMillimeters> as_square_millimeters(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<SquareMillimeters>(v, name, Dimension::kSquareMillimeters, diags);
+}
+std::optional<Dollars> as_dollars(const Value* v, std::string_view name, Diagnostics& diags) {
+  return read_amount<Dollars>(v, name, Dimension::kDollars, diags);
+}
+
+std::optional<double> as_quantity(const Value* v, std::string_view name, Dimension dimension, Diagnostics& diags) {
+  const auto whole = [](const auto& count) {
+    return count ? std::optional(static_cast<double>(count->n)) : std::nullopt;
+  };
+  switch (dimension) {
+    case Dimension::kBytes:
+      return whole(as_bytes(v, name, diags));
+    case Dimension::kHertz:
+      return whole(as_hertz(v, name, diags));
+    case Dimension::kCycles:
+      return whole(as_cycles(v, name, diags));
+    default:
+      return read(v, name, dimension, diags);
+  }
 }
 
 }  // namespace tilescope::base

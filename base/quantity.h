@@ -23,11 +23,13 @@ enum class Dimension {
   kPicojoules,
   kPicojoulesPerByte,
   kWattsPerSquareVolt,
-  kWattsPerSquareVoltGigahertz
+  kWattsPerSquareVoltGigahertz,
+  kSquareMillimeters,
+  kDollars
 };
 
-// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s,
-// V, W, pJ, pJ/B, W/V2, W/V2/GHz).
+// A parsed quantity: the value in the base unit of its dimension (B, Hz, cycles, us, B/s, FLOP/s, V, W, pJ, pJ/B, W/V2,
+// W/V2/GHz, mm2, USD).
 struct Quantity {
   double value = 0;
   Dimension dimension{};
@@ -57,5 +59,10 @@ std::optional<PicojoulesPerByte> as_picojoules_per_byte(const Value* v, std::str
 std::optional<WattsPerSquareVolt> as_watts_per_square_volt(const Value* v, std::string_view name, Diagnostics& diags);
 std::optional<WattsPerSquareVoltGigahertz> as_watts_per_square_volt_gigahertz(const Value* v, std::string_view name,
                                                                               Diagnostics& diags);
+std::optional<SquareMillimeters> as_square_millimeters(const Value* v, std::string_view name, Diagnostics& diags);
+std::optional<Dollars> as_dollars(const Value* v, std::string_view name, Diagnostics& diags);
+
+// A quantity of any dimension in its base unit.
+std::optional<double> as_quantity(const Value* v, std::string_view name, Dimension dimension, Diagnostics& diags);
 
 }  // namespace tilescope::base

@@ -47,6 +47,8 @@ using PicojoulesPerByte = Amount<struct PicojoulesPerByteTag>;
 // Powers of a part of a chip that grow with the square of its voltage, and with its clock too.
 using WattsPerSquareVolt = Amount<struct WattsPerSquareVoltTag>;
 using WattsPerSquareVoltGigahertz = Amount<struct WattsPerSquareVoltGigahertzTag>;
+using SquareMillimeters = Amount<struct SquareMillimetersTag>;
+using Dollars = Amount<struct DollarsTag>;
 
 constexpr Microseconds to_time(Cycles c, Hertz f) {
   return {static_cast<double>(c.n) * 1e6 / static_cast<double>(f.n)};

@@ -9,8 +9,10 @@
 #include "arch/derive.h"
 #include "arch/key.h"
 #include "arch/unused_keys.h"
+#include "cli/chip_cost.h"
 #include "cli/chip_picture.h"
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/table.h"
 #include "cli/usage.h"
 
@@ -62,10 +64,11 @@ void print_outline(const base::Value& v, int depth) {
     for (const base::Value& item : *items) line("-", item);
 }
 
-int show(const ArchOptions& options, const std::string& svg, bool json) {
+int show(const ArchOptions& options, const std::string& svg, const CostOptions& costs, bool json) {
   base::Diagnostics diags;
   const auto a = options.load(diags);
   if (!a) return report(diags);
+  if (costs.any()) return show_costs(*a, {diags.add_source(options.name())}, costs, diags);
   report_notes(diags);
   if (svg == "-")
     fmt::print("{}", picture_of(*a).str());
@@ -127,6 +130,7 @@ void add_arch(CLI::App& app, int& status) {
     ArchOptions arch;
     std::vector<std::string> files;
     std::string svg;
+    CostOptions costs;
     bool json = false, unused = false, strict = false;
   };
   auto o = std::make_shared<Options>();
@@ -137,9 +141,17 @@ void add_arch(CLI::App& app, int& status) {
 
   CLI::App* shows = command->add_subcommand("show", "A chip with its causes and derived effects");
   o->arch.add_to(*shows, ArchOptions::kPositional);
-  shows->add_option("--svg", o->svg, "Draw it to an SVG file, - for stdout, instead")->check(some_text());
+  CLI::Option* svg = shows->add_option("--svg", o->svg, "Draw it to an SVG file, - for stdout, instead");
+  svg->check(some_text());
+  shows->add_flag("--area", o->costs.area, "The area of its die by parts, each with rule and source, instead")
+      ->excludes(svg);
+  shows->add_flag("--price", o->costs.price, "Its price by parts, each with rule and source, instead")->excludes(svg);
+  add_legend(*shows, o->costs.legend);
   add_json(*shows, o->json);
-  shows->callback([o, &status] { status = show(o->arch, o->svg, o->json); });
+  shows->callback([o, &status] {
+    o->costs.json = o->json;
+    status = show(o->arch, o->svg, o->costs, o->json);
+  });
 
   CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files, and what they leave open");
   checks->add_option("FILE", o->files, "YAML files or device names")->required();

@@ -11,6 +11,8 @@
 #include "api/simulate/simulate.h"
 #include "api/suites.h"
 #include "cli/table.h"
+#include "energy/area.h"
+#include "energy/price.h"
 #include "experiments/accuracy/calibrate.h"
 #include "experiments/search/quality.h"
 
@@ -95,7 +97,7 @@ constexpr std::array kColumns = {
     Words{"energy at limit", "energy of the board at that clock"},
     Words{"parts of the energy", "shares of the energy, those below 1 % left out"},
     Words{"constructed", "CPU time that construction and ranking took"},
-    Words{"share", "share of the time of all rows, or of a simulation's cycles"},
+    Words{"share", "share of the time of all rows, of a simulation's cycles, or of a sum of parts"},
     Words{"FLOP/s", "arithmetic operations over time; a multiply-add is two, integers count alike"},
     Words{"80 % interval",
           "0.1 to 0.9 quantile of measured times of such programs; ~ where none of this chip, kind and "
@@ -208,16 +210,16 @@ constexpr std::array kColumns = {
     Words{"class", "what kind of machine: gpu, bsp or memory"},
     Words{"cores", "how many cores"},
     Words{"dram", "bandwidth of a device's DRAM; time of a program's DRAM traffic alone"},
-    Words{"part", "an optional part that some subcommands need"},
+    Words{"part", "a part of a die, of a price, or an optional part that some subcommands need"},
     Words{"state", "whether it is installed"},
     Words{"what", "what it is, or what is missing"},
 };
 
 // Titles that are names of elements of rows, which describe themselves (base/describe.h).
-constexpr std::array kElements = {"dtype",  "count",        "sizes",      "operators", "tiles",  "evaluated",
-                                  "pruned", "cache misses", "cache hits", "gap",       "blocks", "waves",
-                                  "bytes",  "transactions", "requests",   "hits",      "target", "search",
-                                  "rows",   "shapes",       "before",     "after"};
+constexpr std::array kElements = {
+    "dtype", "count",  "sizes",  "operators", "tiles",        "evaluated", "pruned", "cache misses", "cache hits",
+    "gap",   "blocks", "waves",  "bytes",     "transactions", "requests",  "hits",   "target",       "search",
+    "rows",  "shapes", "before", "after",     "group",        "mm2",       "usd",    "rule",         "source"};
 
 // The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep. Of an element it is
 // what the first row with such a one says: "Ranges of the axes." as "ranges of the axes".
@@ -227,8 +229,9 @@ std::string meaning_of(std::string_view title) {
   std::string name(title);
   std::replace(name.begin(), name.end(), ' ', '_');
   for (const auto& columns :
-       {base::columns_of<api::SuiteRow>(), base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(),
-        base::columns_of<api::Prediction>(), base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
+       {base::columns_of<energy::AreaPart>(), base::columns_of<energy::PricePart>(), base::columns_of<api::SuiteRow>(),
+        base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(), base::columns_of<api::Prediction>(),
+        base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
         base::columns_of<experiments::Quality>(), base::columns_of<experiments::CalibratedRatio>(),
         base::columns_of<experiments::BandOfKind>()})
     for (const base::Column& c : columns)

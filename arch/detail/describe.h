@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "arch/detail/describe_core.h"
+#include "arch/detail/describe_die.h"
 #include "arch/detail/describe_dram.h"
 #include "arch/detail/describe_link.h"
 #include "arch/detail/describe_power.h"
@@ -385,6 +386,8 @@ void describe(V& v, ArchSpec& s) {
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional_computing("link", "What connects the cores with the levels of device scope, or with each other."),
          s.link);
+  v.part(optional_computing("die", "The die that area and price follow from (tilescope arch show --area --price)."),
+         s.die);
   v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
           s.launch_overhead);
   v.field(optional_computing(

@@ -27,41 +27,11 @@ constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
 // A value in the base unit of its dimension.
 std::optional<double> amount_of(const Value* v, const std::string& name, const arch::Number& n, Diagnostics& diags) {
-  const auto whole = [](const auto& count) {
-    return count ? std::optional(static_cast<double>(count->n)) : std::nullopt;
-  };
-  const auto real = [](const auto& amount) { return amount ? std::optional(amount->v) : std::nullopt; };
   if (!n.dimension) {
     const auto count = base::as_integer(v, name, arch::kCounts, diags);
     return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
   }
-  switch (*n.dimension) {
-    case base::Dimension::kBytes:
-      return whole(base::as_bytes(v, name, diags));
-    case base::Dimension::kHertz:
-      return whole(base::as_hertz(v, name, diags));
-    case base::Dimension::kCycles:
-      return whole(base::as_cycles(v, name, diags));
-    case base::Dimension::kMicroseconds:
-      return real(base::as_microseconds(v, name, diags));
-    case base::Dimension::kBytesPerSecond:
-      return real(base::as_bytes_per_second(v, name, diags));
-    case base::Dimension::kFlopsPerSecond:
-      return real(base::as_flops_per_second(v, name, diags));
-    case base::Dimension::kVolts:
-      return real(base::as_volts(v, name, diags));
-    case base::Dimension::kWatts:
-      return real(base::as_watts(v, name, diags));
-    case base::Dimension::kPicojoules:
-      return real(base::as_picojoules(v, name, diags));
-    case base::Dimension::kPicojoulesPerByte:
-      return real(base::as_picojoules_per_byte(v, name, diags));
-    case base::Dimension::kWattsPerSquareVolt:
-      return real(base::as_watts_per_square_volt(v, name, diags));
-    case base::Dimension::kWattsPerSquareVoltGigahertz:
-      return real(base::as_watts_per_square_volt_gigahertz(v, name, diags));
-  }
-  return std::nullopt;
+  return base::as_quantity(v, name, *n.dimension, diags);
 }
 
 std::vector<std::string> split_paths(std::string_view key) {

@@ -221,5 +221,51 @@ TEST_F(Arch, DiffListsWhatIsDifferentAndNothingElse) {
   EXPECT_THAT(bad_input({"diff", "v100", "v1000"}), HasSubstr("did you mean 'v100'?"));
 }
 
+TEST_F(Arch, ShowPrintsAreaAndPriceByPart) {
+  const Json both = json({"arch", "show", "a100", "--area", "--price"});
+  EXPECT_THAT(keys_of(both), ElementsAre("chip", "area", "price"));
+  double mm2 = 0, usd = 0;
+  for (const Json& part : both.at("area").at("parts")) {
+    EXPECT_THAT(keys_of(part), ElementsAre("group", "part", "mm2", "share", "rule", "source"));
+    mm2 += part.at("mm2").get<double>();
+  }
+  for (const Json& part : both.at("price").at("parts")) usd += part.at("usd").get<double>();
+  EXPECT_DOUBLE_EQ(mm2, both.at("area").at("total_mm2"));
+  EXPECT_DOUBLE_EQ(usd, both.at("price").at("total_usd"));
+  EXPECT_EQ(both.at("area").at("stated_mm2"), 826);
+  const CliResult table = run({"arch", "show", "a100", "--area", "--price", "--legend"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, testing::AllOf(StartsWith("area of GA100 (7nm), 128 cores built, 108 enabled\n"),
+                                        HasSubstr("48 MiB built x 0.17 um2 a bit / 0.602"), HasSubstr("LLMCompass"),
+                                        HasSubstr("published: 826 mm2"), HasSubstr("yield: (1 + "),
+                                        HasSubstr("sources of the figures in the rule")));
+  EXPECT_THAT(keys_of(json({"arch", "show", "h200", "--area"})), ElementsAre("chip", "area"));
+  EXPECT_THAT(keys_of(json({"arch", "show", "h200", "--price"})), ElementsAre("chip", "price"));
+}
+
+TEST_F(Arch, AreaFollowsOverrides) {
+  const auto mm2 = [&](const std::string& set) {
+    const Json area = json({"arch", "show", "h200", "--area", "--set", set}).at("area");
+    EXPECT_FALSE(area.contains("stated_mm2")) << set << ": the published area is of another chip";
+    return area.at("total_mm2").get<double>();
+  };
+  const double base = json({"arch", "show", "h200", "--area"}).at("area").at("total_mm2");
+  EXPECT_GT(mm2("memory.smem.banks=64"), base);
+  EXPECT_GT(mm2("memory.l2.capacity=100MiB"), base + 80);
+  EXPECT_LT(mm2("core.count=66"), base - 200);
+}
+
+TEST_F(Arch, AreaIsRefusedWithPlaceAndRemedy) {
+  EXPECT_THAT(bad_input({"arch", "show", "mi300x", "--area"}),
+              StartsWith("mi300x: the chip mi300x has no `die`, which area and price follow from; state its name"));
+  const std::string chip = write("c.yaml", "extends: a100\nname: c\ndie: {node: 9nm}\n");
+  EXPECT_THAT(bad_input({"arch", "show", chip, "--price"}),
+              StartsWith("c.yaml:3:13: die.node: no density of '9nm'; energy/technology/process.yaml knows 5nm, 4N"));
+  EXPECT_THAT(bad_input({"arch", "show", "a100", "--area", "--svg", "-"}), HasSubstr("excludes"));
+  const CliResult note = run({"arch", "show", "v100", "--area"});
+  EXPECT_EQ(note.status, 0);
+  EXPECT_THAT(note.err, HasSubstr("die.area: the parts of GV100 are"));
+}
+
 }  // namespace
 }  // namespace tilescope::tests

@@ -44,6 +44,8 @@ TEST_F(Usage, OfOptions) {
             "tilescope compile: unexpected argument 'more'; see tilescope compile --help\n");
   EXPECT_EQ(bad_input(matmul(64, {"predict"})),
             "tilescope compile: unexpected argument 'predict'; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input({"arch", "show", "a100", "--aera"}),
+            "tilescope arch show: unknown option '--aera'; did you mean '--area'?\n");
 }
 
 TEST_F(Usage, OfOptionsThatWereRenamed) {
@@ -85,6 +87,8 @@ TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_THAT(bad_input({"predict", "--arch", "v100", "--program", "p", "--batch", "b"}),
               HasSubstr("--program excludes --batch"));
   EXPECT_THAT(bad_input({"arch", "check"}), HasSubstr("FILE is required"));
+  EXPECT_EQ(bad_input({"arch", "show", "--area"}),
+            "tilescope arch show: arch is required; see tilescope arch show --help\n");
   EXPECT_EQ(bad_input({"report", "network.json"}), "tilescope report: -o is required; see tilescope report --help\n");
   EXPECT_THAT(bad_input({"report", "network.json", "--json", "-o", "n.html"}), HasSubstr("--output excludes --json"));
 }

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WELL_FORMED_CHIPS = set("""
     bounds_of_caches bsp_keys_of_warps bsp_overheads bsp_tiles bsp_wide_load bsp_without_exchange bsp_without_link
     cache_before_partitions cache_lines cache_sectors cache_sets cache_slices cluster_of_too_many cluster_scratchpad
-    cluster_without_width controller_watermarks controller_without copies_of_none cycle_a cycle_b cycle_of_one
+    cluster_without_width controller_watermarks controller_without copies_of_none cycle_a cycle_b cycle_of_one die
     dram_at_no_port dram_between_cores dram_of_an_exchange dram_ports duplicate_key duplicate_key_of_a_variant
     exchange_of_clusters exchange_of_rectangles extends_nothing extends_twice fragment_loads fragment_maps fragments
     granules key_of_another_kind keys_of_an_exchange keys_of_bsp keys_of_pseudo_channels_on_bsp level_called_latency

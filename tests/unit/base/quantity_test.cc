@@ -11,8 +11,14 @@
 namespace tilescope::base {
 namespace {
 
-constexpr Dimension kAll[] = {Dimension::kBytes,        Dimension::kHertz,          Dimension::kCycles,
-                              Dimension::kMicroseconds, Dimension::kBytesPerSecond, Dimension::kFlopsPerSecond};
+constexpr Dimension kAll[] = {Dimension::kBytes,
+                              Dimension::kHertz,
+                              Dimension::kCycles,
+                              Dimension::kMicroseconds,
+                              Dimension::kBytesPerSecond,
+                              Dimension::kFlopsPerSecond,
+                              Dimension::kSquareMillimeters,
+                              Dimension::kDollars};
 
 struct Reading {
   const char* text;
@@ -56,6 +62,9 @@ const std::vector<Reading>& readings() {
       {"1 GFLOP/s", 1e9, Dimension::kFlopsPerSecond},
       {"15.5 TFLOP/s", 15.5e12, Dimension::kFlopsPerSecond},
       {"1 PFLOP/s", 1e15, Dimension::kFlopsPerSecond},
+      {"826 mm2", 826, Dimension::kSquareMillimeters},
+      {"0.17 um2", 0.17e-6, Dimension::kSquareMillimeters},
+      {"9346 USD", 9346, Dimension::kDollars},
   };
   return all;
 }
@@ -109,13 +118,16 @@ TEST(AsQuantity, ReadsEachDimension) {
   Diagnostics diags;
   const auto text = [](const char* t) { return Value(t); };
   const Value bytes = text("96 KiB"), hertz = text("1.38 GHz"), cycles = text("425 cycles"), time = text("5 us"),
-              bandwidth = text("900 GB/s"), speed = text("15.7 TFLOP/s");
+              bandwidth = text("900 GB/s"), speed = text("15.7 TFLOP/s"), area = text("2 um2"),
+              price = text("16988 USD");
   EXPECT_EQ(as_bytes(&bytes, "x", diags), Bytes{98304});
   EXPECT_EQ(as_hertz(&hertz, "x", diags), Hertz{1'380'000'000});
   EXPECT_EQ(as_cycles(&cycles, "x", diags), Cycles{425});
   EXPECT_EQ(as_microseconds(&time, "x", diags), Microseconds{5});
   EXPECT_EQ(as_bytes_per_second(&bandwidth, "x", diags), BytesPerSecond{900e9});
   EXPECT_EQ(as_flops_per_second(&speed, "x", diags), FlopsPerSecond{15.7e12});
+  EXPECT_EQ(as_square_millimeters(&area, "x", diags), SquareMillimeters{2e-6});
+  EXPECT_EQ(as_dollars(&price, "x", diags), Dollars{16988});
   EXPECT_TRUE(diags.ok());
 }
 

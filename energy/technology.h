@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The data of energy/technology/*.yaml: tables of named figures, each with a mark and a source. No figure of a process,
+// a library or a market is in C++.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+
+namespace tilescope::energy {
+
+// Every table, in the order of the files.
+enum class Table : std::uint8_t {
+  kDensity,           // by process: millions of transistors a mm2
+  kSramCell,          // by process: mm2 a bit
+  kWafer,             // by process: USD
+  kDefects,           // by process: per cm2
+  kMultiplyAdd,       // by element type: millions of transistors
+  kCore,              // scheduler, port, crosspoint: millions of transistors; port_bytes
+  kRegisterFile,      // coefficients of a polynomial (energy/arrays.h)
+  kArrayEfficiency,   // by capacity: share of an array that is cells
+  kOther,             // mm2 of a die
+  kInterfaceBits,     // by memory interface
+  kMemoryPhy,         // by memory interface: mm2
+  kMemoryController,  // by memory interface: millions of transistors
+  kLinkPhy,           // by link: mm2
+  kLinkController,    // by link: millions of transistors
+  kMemoryGigabyte,    // by memory interface: USD
+  kPackage,           // by memory interface: USD
+  kYield,             // clustering of defects; wafer_diameter in mm
+};
+inline constexpr std::size_t kTables = 17;
+
+struct Figure {
+  std::string name;
+  double value = 0;  // in the table's unit
+  std::string mark, source;
+
+  // "LLMCompass cost_model [R]".
+  std::string cited() const;
+};
+
+class Technology {
+ public:
+  // Reads the tables of the project's own folder, or of another one; nullopt after errors.
+  static std::optional<Technology> read(base::Diagnostics& diags);
+  static std::optional<Technology> read(const std::string& folder, base::Diagnostics& diags);
+
+  const std::vector<Figure>& rows(Table table) const { return tables_[static_cast<std::size_t>(table)]; }
+  // The row of that name, or null.
+  const Figure* find(Table table, std::string_view name) const;
+  // The row of a name that the reader requires, such as `scheduler` of kCore.
+  const Figure& at(Table table, std::string_view name) const;
+  // "no density of '9nm'; energy/technology/process.yaml knows 5nm, 4N, ..": why find returned null.
+  std::string why_unknown(Table table, std::string_view name) const;
+
+ private:
+  std::array<std::vector<Figure>, kTables> tables_;
+};
+
+}  // namespace tilescope::energy
