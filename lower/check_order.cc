@@ -127,6 +127,7 @@ class Progress {
     const std::vector<Statement>* body = nullptr;
     std::size_t next = 0;
     const Loop* loop = nullptr;
+    std::int64_t last = 0;  // value of its index
   };
   struct Crew {
     std::int64_t warps = 0;
@@ -201,7 +202,7 @@ class Progress {
     if (at.next == at.body->size()) {
       if (at.loop != nullptr) {
         const auto index = static_cast<std::size_t>(at.loop->index);
-        if (c.values[index] < k_.indices[index].range.high) {
+        if (c.values[index] < at.last) {
           ++c.values[index];
           derive(c);
           at.next = 0;
@@ -222,11 +223,13 @@ class Progress {
   template <class Other>
   void run(Crew& /*c*/, const Other& /*what*/, const Statement& /*s*/) {}
   void run(Crew& c, const Loop& l, const Statement& /*s*/) {
-    const expr::Span r = k_.indices[static_cast<std::size_t>(l.index)].range;
+    expr::Span r = k_.indices[static_cast<std::size_t>(l.index)].range;
+    if (l.first) r.low = std::max(r.low, value(c, *l.first));
+    if (l.last) r.high = std::min(r.high, value(c, *l.last));
     if (r.low > r.high) return;
     c.values[static_cast<std::size_t>(l.index)] = r.low;
     derive(c);
-    c.places.push_back({&l.body, 0, &l});
+    c.places.push_back({&l.body, 0, &l, r.high});
   }
   void run(Crew& c, const If& i, const Statement& /*s*/) {
     if (holds(c, i.when)) c.places.push_back({&i.body, 0, nullptr});

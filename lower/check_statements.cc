@@ -195,7 +195,10 @@ void KernelCheck::statement(const Statement& s, const Inside& at) {
       wrong(path, "{} is not in registers", k_.buffers[static_cast<std::size_t>(b)].name);
   };
   std::visit(
-      Visitor{[&](const Loop&) {},
+      Visitor{[&](const Loop& l) {
+                if (l.first) uniform(*l.first, path + ".first");
+                if (l.last) uniform(*l.last, path + ".last");
+              },
               [&](const If& i) {
                 for (std::size_t g = 0; g < i.when.size(); ++g)
                   uniform(i.when[g].value, fmt::format("{}.when[{}]", path, g));

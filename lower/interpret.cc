@@ -75,7 +75,7 @@ bool KernelRun::advance() {
   if (now_->places.empty()) return false;
   Crew::Place& at = now_->places.back();
   if (at.next == at.body->size()) {
-    if (at.loop == nullptr || at.value == range_of_loop(*at.loop).high) {
+    if (at.loop == nullptr || at.value == at.last) {
       now_->places.pop_back();
       return true;
     }
@@ -91,10 +91,12 @@ bool KernelRun::advance() {
 }
 
 void KernelRun::run(const Loop& l) {
-  const expr::Span range = range_of_loop(l);
+  const expr::Span range = now_->lanes.range_of(l, now_->first);
+  for (std::int64_t t = now_->first; l.has_ends() && t < now_->end; ++t)
+    if (now_->lanes.range_of(l, t) != range) fail("threads of one block that part ways", t);
   if (range.low > range.high) return;
   now_->lanes.set_loop(l.index, range.low);
-  now_->places.push_back({&l.body, 0, &l, range.low});
+  now_->places.push_back({&l.body, 0, &l, range.low, range.high});
 }
 
 void KernelRun::run(const If& branch) {

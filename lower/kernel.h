@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -63,10 +64,15 @@ struct Barrier {
   bool operator==(const Barrier&) const = default;
 };
 struct Statement;
+// Runs from the low of its index's range to the high; where it has ends of its own, from the greater of `first` and the
+// low to the lesser of `last` and the high, which may be no iteration. All threads of a block have the same ends.
 struct Loop {
   int index = 0;
   std::int64_t unroll = 0;  // iterations to unroll to; 0: the compiler decides; the extent: the whole loop
   std::vector<Statement> body;
+  std::optional<Affine> first = {}, last = {};
+
+  bool has_ends() const { return first || last; }
 
   bool operator==(const Loop&) const = default;
 };

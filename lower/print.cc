@@ -94,7 +94,9 @@ class Printer {
     const expr::Span& r = k_->indices[static_cast<std::size_t>(l.index)].range;
     const bool whole = l.unroll == r.high - r.low + 1;
     const std::string unrolled = whole ? " unrolled" : l.unroll > 1 ? fmt::format(" unrolled by {}", l.unroll) : "";
-    line(depth, fmt::format("for {} in {}..{}{}{}", index_name(l.index), r.low, r.high, unrolled, note));
+    const std::string first = l.first ? fmt::format("max({}, {})", r.low, print(*k_, *l.first)) : std::to_string(r.low);
+    const std::string last = l.last ? fmt::format("min({}, {})", r.high, print(*k_, *l.last)) : std::to_string(r.high);
+    line(depth, fmt::format("for {} in {}..{}{}{}", index_name(l.index), first, last, unrolled, note));
     body(l.body, depth + 1);
   }
   void statement(const If& i, const std::string& note, int depth) {

@@ -72,13 +72,17 @@ void for_each_guard(S& s, const Visit& visit) {
              s.what);
 }
 
-// Calls visit(affine) for the offsets of accesses and of elements of tables, indices that are values, phases of
-// mbarriers and beginnings of boxes of the statement itself.
+// Calls visit(affine) for the offsets of accesses and of elements of tables, indices that are values, ends of loops,
+// phases of mbarriers and beginnings of boxes of the statement itself.
 template <class S, class Visit>
 void for_each_place(S& s, const Visit& visit) {
   for_each_access(s, [&](auto& access, AccessKind) { visit(access.offset); });
   std::visit(Visitor{[&](OneOf<Copy> auto& c) {
                        if (c.gather) visit(c.gather->table.offset);
+                     },
+                     [&](OneOf<Loop> auto& l) {
+                       if (l.first) visit(*l.first);
+                       if (l.last) visit(*l.last);
                      },
                      [&](OneOf<MbarrierArrive, MbarrierWait> auto& a) { visit(a.phase); },
                      [&](OneOf<Compute> auto& c) {
@@ -91,8 +95,8 @@ void for_each_place(S& s, const Visit& visit) {
                      [&](OneOf<TmaStore> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                      },
-                     [](OneOf<Loop, If, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
-                              Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
+                     [](OneOf<If, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier,
+                              Commit, Wait, WarpSpecialized> auto&) {}},
              s.what);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -205,6 +206,17 @@ std::int64_t most_blocks(const lower::Module& module) {
   return most;
 }
 
+// Whether blocks of a kernel may take different numbers of steps.
+bool any_uneven(const lower::Module& module) {
+  bool any = false;
+  for (const lower::Kernel& k : module.kernels)
+    lower::for_each_statement(k.body, [&](const lower::Statement& s) {
+      const auto* loop = std::get_if<lower::Loop>(&s.what);
+      any = any || (loop != nullptr && loop->has_ends());
+    });
+  return any;
+}
+
 Machine machine_with(const arch::ArchSpec& chip, Foreign foreign) {
   Machine m = machine_of(chip);
   if (auto* const dram = std::get_if<DramFactory>(&foreign))
@@ -314,6 +326,8 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   scaled.scale = options.scale;
   if (const std::int64_t most = most_blocks(module); most < whole.cores) {
     scaled.refused = fmt::format("{} blocks are fewer than {} cores", most, whole.cores);
+  } else if (any_uneven(module)) {
+    scaled.refused = "blocks take different numbers of steps";
   } else {
     SimReport report = on(part);
     scaled.time = report.time;

@@ -182,8 +182,11 @@ class KernelEmitter {
       page_.add("#pragma unroll");
     else if (loop.unroll > 0)
       page_.add(fmt::format("#pragma unroll {}", loop.unroll));
-    page_.open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", formulas_.type_of_index(loop.index), name,
-                           i.range.low, i.range.high + 1));
+    const std::string end =
+        loop.last ? "<= " + formulas_.least(*loop.last, i.range.high) : fmt::format("< {}", i.range.high + 1);
+    page_.open(fmt::format("for ({0} {1} = {2}; {1} {3}; ++{1}) {{", formulas_.type_of_index(loop.index), name,
+                           loop.first ? formulas_.greatest(*loop.first, i.range.low) : std::to_string(i.range.low),
+                           end));
     const std::vector<int> defined = scopes_.at_loop(loop, open_loops_);
     for (const int d : defined) page_.add(formulas_.definition(d));
     open_loops_.push_back(loop.index);

@@ -98,6 +98,16 @@ std::string Formulas::source(const lower::Copy& c) const {
                      rest == "0" ? "" : " + " + rest);
 }
 
+std::string Formulas::least(const Affine& a, std::int64_t number) const {
+  const std::string value = affine(a);
+  return lower::range_of(kernel_, a).high <= number ? value : fmt::format("({0} < {1} ? {0} : {1})", value, number);
+}
+
+std::string Formulas::greatest(const Affine& a, std::int64_t number) const {
+  const std::string value = affine(a);
+  return lower::range_of(kernel_, a).low >= number ? value : fmt::format("({0} > {1} ? {0} : {1})", value, number);
+}
+
 std::vector<std::string> Formulas::conditions(const std::vector<lower::Guard>& guards) const {
   std::vector<std::string> out;
   for (const lower::Guard& g : guards) {

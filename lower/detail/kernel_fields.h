@@ -112,6 +112,8 @@ template <class Io>
 void fields(Io& io, OneOf<Loop> auto& l) {
   io.named("index", l.index, Named::kIndex);
   io.optional("unroll", l.unroll, kAmounts, 0);
+  io.optional("first", l.first, {});
+  io.optional("last", l.last, {});
   io("body", l.body);
 }
 template <class Io>

@@ -51,7 +51,7 @@ struct Crew {
     const std::vector<Statement>* body = nullptr;
     std::size_t next = 0;
     const Loop* loop = nullptr;
-    std::int64_t value = 0;  // of the loop
+    std::int64_t value = 0, last = 0;  // of the loop
   };
   std::size_t number = 0;
   std::int64_t first = 0, end = 0;  // threads
@@ -94,7 +94,6 @@ class KernelRun {
   void run(const Barrier&);
   void run(const Commit&);
   void run(const Wait& wait);
-  expr::Span range_of_loop(const Loop& l) const { return k_.indices[static_cast<std::size_t>(l.index)].range; }
   double value_of(const Compute& c, const expr::Node& n, expr::Numbers numbers, const std::vector<double>& nodes,
                   std::int64_t t);
   // The copy may land at any time from now on: a write now, and one at its wait.

@@ -3,6 +3,7 @@
 // The indices of a kernel for some threads of one block, side by side: what every reader of a kernel's body needs for
 // its addresses.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,13 @@ class Lanes {
       if (v < 0 || v >= g.bound) return false;
     }
     return true;
+  }
+  // The values that a loop runs through; none where the low is above the high.
+  expr::Span range_of(const Loop& l, std::int64_t lane) const {
+    expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+    if (l.first) range.low = std::max(range.low, value(*l.first, lane));
+    if (l.last) range.high = std::min(range.high, value(*l.last, lane));
+    return range;
   }
 
  private:

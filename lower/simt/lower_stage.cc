@@ -78,14 +78,16 @@ struct LoweredStage {
 // The stages of a group, each once those before it are there.
 class GroupLowering {
  public:
-  GroupLowering(const tile::GroupLayout& group, const std::vector<const tile::StageProgram*>& programs,
-                const arch::ArchSpec& chip, BlockBuilder& block)
-      : group_(group),
+  GroupLowering(const tile::RProgram& program, const tile::GroupLayout& group,
+                const std::vector<const tile::StageProgram*>& programs, const arch::ArchSpec& chip, BlockBuilder& block)
+      : program_(program),
+        group_(group),
         programs_(programs),
         chip_(chip),
         block_(block),
         begins_(block_begins(*programs.back(), block.indices())),
-        loop_(block.indices(), group.loop ? group.loop->steps : 1),
+        loop_(block.indices(), group.loop ? group.loop->steps : 1,
+              group.loop ? tile::live_steps_of_loop(program, group) : tile::LiveSteps{}, begins_),
         kept_(programs.size()),
         factors_(programs.size()) {}
 
@@ -155,6 +157,8 @@ class GroupLowering {
     for (const int from : grouped.held_inputs)
       place.held_inputs.push_back(from < 0 ? nullptr : &lowered_[static_cast<std::size_t>(from)].stage.results);
     if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
+    if (!group_.loop || !group_.loop->has(i)) place.live = tile::live_steps_of_stage(program_, group_, i);
+    place.kernel_begins = begins_;
     for (std::size_t before = holder; before < i; ++before)
       place.others_read = place.others_read || lowered_[before].reads_scratchpad();
     return place;
@@ -167,6 +171,7 @@ class GroupLowering {
     return out;
   }
 
+  const tile::RProgram& program_;
   const tile::GroupLayout& group_;
   const std::vector<const tile::StageProgram*>& programs_;
   const arch::ArchSpec& chip_;
@@ -189,7 +194,7 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
   for (const tile::StageProgram& p : own) programs.push_back(&p);
   BlockBuilder block(empty_kernel(program, programs, group, chip), module, names, diags, at);
   block.kernel().shared_bytes = group.bytes.n;
-  GroupLowering stages(group, programs, chip, block);
+  GroupLowering stages(program, group, programs, chip, block);
   Body body = stages.all();
   const bool split = stages.last().split();
   const int leaves_for = block.kernel().buffers[static_cast<std::size_t>(stages.last().memory.back())].global;

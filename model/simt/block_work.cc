@@ -94,9 +94,7 @@ class Worker {
   }
 
   // What reaches the core for an operand in one step, over its link.
-  double arriving_bytes(std::size_t i) const {
-    return traffic_.operand[i].block_bytes / static_cast<double>(c_.all_steps());
-  }
+  double arriving_bytes(std::size_t i) const { return traffic_.operand[i].block_bytes / c_.mean_all_steps(); }
 
   // A TMA box passes the cache by.
   void add_arrivals(CoreBusy& phase, std::size_t i, bool by_tma = false) const {
@@ -221,7 +219,7 @@ class Worker {
     if (m_.core_cache_shared)  // the scratchpad's banks are its own
       width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio / m_.scratchpad_pass_cycles;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
-    const double arriving = traffic_.spilled.read / static_cast<double>(c_.all_steps());
+    const double arriving = traffic_.spilled.read / c_.mean_all_steps();
     if (m_.link_bytes_per_cycle) work_.compute.link_cycles += arriving / *m_.link_bytes_per_cycle;
     if (m_.core_misses)
       work_.compute.missed_lines += arriving / std::min(warp_bytes, static_cast<double>(m_.line_bytes));

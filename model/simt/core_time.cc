@@ -111,7 +111,7 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
       step_(bounded_by_misses(work.load + work.compute, traffic, m), m),
       store_(work.store, m),
       stages_(static_cast<double>(c.stages_held)),
-      steps_(static_cast<double>(c.steps)),
+      steps_(c.mean_steps()),
       compute_latency_cycles_(work.compute_latency_cycles),
       sharing_latency_cycles_(work.sharing_latency_cycles) {
   streams_ = c.streams && c.stages_held > 1;
@@ -128,8 +128,8 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
   reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
   writes.dram.read = writes.crossing_bytes = 0;
   for (std::size_t d = 0; d < m.device_caches.size(); ++d) reads.caches[d].written = writes.caches[d].read = 0;
-  const double share_cycles = static_cast<double>(m.cores) * m.clock_hz * 1e-6 /
-                              (steps_ * static_cast<double>(c.repeats) * static_cast<double>(c.blocks));
+  const double share_cycles =
+      static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * c.mean_repeats() * static_cast<double>(c.blocks));
   const auto shared = [&](const DeviceTraffic& t) {
     Shared cycles;
     for (std::size_t d = 0; d < m.device_caches.size(); ++d)
@@ -257,9 +257,10 @@ void find_rounds(const Counts& c, double partitions, std::span<const Wave> waves
       for (std::size_t l = 0; l < kLanes && w + l < waves.size(); ++l) blocks.of[l] = waves[w + l].blocks;
       unevenness(blocks, static_cast<double>(c.warps), partitions, uneven);
     }
-    add(w, waves[w].first, waves[w].last && c.repeats == 1, true, 1);
-    if (c.repeats > 2) add(w, false, false, false, static_cast<double>(c.repeats - 2));
-    if (c.repeats > 1) add(w, false, waves[w].last, false, 1);
+    const double repeats = c.mean_repeats();
+    add(w, waves[w].first, waves[w].last && repeats <= 1, true, 1);
+    if (repeats > 2) add(w, false, false, false, repeats - 2);
+    if (repeats > 1) add(w, false, waves[w].last, false, std::min(1.0, repeats - 1));
   }
 }
 

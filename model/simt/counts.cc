@@ -72,6 +72,7 @@ class BlockCounter {
     out_.blocks = kernel_.blocks;
     out_.steps = kernel_.steps(p_);
     out_.repeats = kernel_.repeats;
+    out_.shares = kernel_.shares;
     out_.stages_held = p_.stages_held();
     out_.scratchpad = kernel_.scratchpad;
     out_.carried_registers = kernel_.carried_registers;

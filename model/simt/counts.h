@@ -4,6 +4,7 @@
 // registers, footprints. It depends only on the program and a chip's geometry, so one count serves all chips of that
 // geometry; estimate.h gives its time at a chip's rates.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory_resource>
@@ -98,6 +99,7 @@ struct Counts {
   std::int64_t carried_registers = 0;
   bool first = true, stays = false;
   std::optional<std::size_t> stepped;
+  StepShares shares;  // of the repeats, or where it has one of the steps, that blocks take
 
   std::int64_t threads = 1, warps = 1;    // that compute
   std::int64_t launched_threads = 1;      // including a producer warp
@@ -126,6 +128,10 @@ struct Counts {
   Registers registers;
 
   std::int64_t all_steps() const { return steps * repeats; }
+  // Those that a block takes in the mean: steps of a repeat, repeats, steps of all repeats.
+  double mean_steps() const { return std::max(1.0, static_cast<double>(steps) * (repeats > 1 ? 1 : shares.mean)); }
+  double mean_repeats() const { return static_cast<double>(repeats) * (repeats > 1 ? shares.mean : 1); }
+  double mean_all_steps() const { return mean_steps() * mean_repeats(); }
 };
 
 // Storage of the counts of operands. It outlives the Counts, unless keep_in moves them elsewhere.

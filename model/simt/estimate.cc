@@ -56,6 +56,19 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   level->time_us = s.terms[m.resources.scratchpad].time_us;
 }
 
+// Where blocks have different numbers of steps, no longer than if all had as many as the longest.
+double elapsed_us(const KernelTime& kernel, std::span<const Counts> counts, std::int64_t stated, const Machine& m) {
+  const double us = elapsed_us(kernel);
+  const auto uneven = [](const Counts& c) { return c.shares.uneven(); };
+  if (std::none_of(counts.begin(), counts.end(), uneven)) return us;
+  std::vector<Counts> longest(counts.begin(), counts.end());
+  for (Counts& c : longest) c.shares.mean = c.shares.longest;
+  std::vector<StageStorage> storages(longest.size());
+  std::vector<StageCosts> costs(longest.size());
+  if (!find_costs(longest, m, stated, nullptr, storages, costs)) return us;
+  return std::min(us, elapsed_us(KernelTime(costs, m)));
+}
+
 // `storages`, `stages`: where what the stages cost lies.
 std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Machine& m, WarmCache* warm,
                                         std::span<StageStorage> storages, std::span<StageCosts> stages) {
@@ -67,7 +80,7 @@ std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Ma
   s.blocks = kernel.blocks();
   s.occupancy = kernel.occupancy();
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(s.occupancy.blocks_per_core * m.cores);
-  const double elapsed = elapsed_us(kernel);
+  const double elapsed = elapsed_us(kernel, counts, 0, m);
   add(s, kernel.first(elapsed));
   s.counts = work_counts(kernel, elapsed, m);
   s.dram_read_bytes = sum(kernel.stages(), [](const StageCosts& c) { return c.traffic->dram_read_bytes(); });
@@ -121,7 +134,7 @@ std::optional<double> time_unless_bound(double limit_us, const Counts& counts, s
     return std::numeric_limits<double>::infinity();
   const KernelTime kernel({&costs, 1}, m);
   if (kernel.least_us() >= limit_us) return std::nullopt;
-  return kernel.total_us(elapsed_us(kernel));
+  return kernel.total_us(elapsed_us(kernel, {&counts, 1}, registers, m));
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {

@@ -10,6 +10,7 @@ KernelStage alone(const tile::StageProgram& p, const arch::CoreSpec& core) {
   KernelStage out;
   out.blocks = p.blocks();
   out.scratchpad = tile::staging_of(p, core).bytes;
+  out.shares = step_shares(tile::live_steps_of(p), p);
   return out;
 }
 
@@ -29,6 +30,8 @@ void add_loop(KernelStage& k, const tile::RProgram& p, const tile::GroupLayout& 
 std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::GroupLayout& group) {
   const auto program = [&](std::size_t i) -> const tile::StageProgram& { return p.simt()[group.stages[i].stage]; };
   std::vector<KernelStage> out;
+  const tile::StageProgram& last = program(group.stages.size() - 1);
+  const StepShares of_loop = group.loop ? step_shares(tile::live_steps_of_loop(p, group), last) : StepShares{};
   for (std::size_t i = 0; i < group.stages.size(); ++i) {
     KernelStage& k = out.emplace_back();
     k.blocks = program(group.stages.size() - 1).blocks();
@@ -39,6 +42,7 @@ std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::Grou
     k.first = i == 0;
     for (const int from : group.stages[i].held_inputs) k.held.push_back(from >= 0);
     if (group.loop) add_loop(k, p, group, i);
+    k.shares = group.loop && group.loop->has(i) ? of_loop : step_shares(tile::live_steps_of_stage(p, group, i), last);
     for (const int from : group.stages[i].kept_inputs) {
       if (from < 0) {
         k.kept_pitch.push_back(std::nullopt);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "arch/spec.h"
+#include "model/simt/step_shares.h"
 #include "tile/group.h"
 #include "tile/program.h"
 
@@ -29,6 +30,7 @@ struct KernelStage {
   const expr::Rescaling* rescaling = nullptr;  // of its sums in every step; owned by the group; null: none
   bool leaves_factors = false;         // a running maximum that also leaves the factors by which sums are rescaled
   std::int64_t carried_registers = 0;  // of a thread, for the sums that other stages keep meanwhile
+  StepShares shares;                   // of the steps, or repeats, that blocks take
 
   // Reduction steps of one repeat, and of all repeats.
   std::int64_t steps(const tile::StageProgram& p) const { return stepped ? p.steps() : p.steps() / repeats; }

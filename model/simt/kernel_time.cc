@@ -257,6 +257,11 @@ KernelWaves KernelTime::waves() const {
           add_waves(static_cast<double>(blocks_), per_core, static_cast<double>(m_.cores), out.list));
     before = per_core;
   }
+  const auto uneven = [](const StageCosts& s) { return s.counts->shares.uneven(); };
+  if (std::any_of(stages_.begin(), stages_.end(), uneven)) {
+    out.alone = out.list.size();
+    out.list.push_back({1, 1, false, true});
+  }
   // A block with the chip to itself.
   if (m_.block_interval_us) out.list.push_back({1, 1 / static_cast<double>(m_.cores), true, true});
   return out;
@@ -281,13 +286,66 @@ double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& round
   const std::span<double> cycles(all.data(), all.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
     stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks, cycles);
+  double longest = 1;  // times the mean of blocks, the longest of them
+  if (waves.alone) {
+    double of_longest = 0;
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      boost::container::small_vector<double, 24> own(waves.list.size(), 0.0);
+      stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks,
+                                  {own.data(), own.size()});
+      const StepShares& shares = stages_[s].counts->shares;
+      of_longest += own[*waves.alone] * (shares.mean > 0 ? shares.longest / shares.mean : 1);
+    }
+    longest = of_longest / cycles[*waves.alone];
+  }
   double least = std::numeric_limits<double>::infinity();
-  for (const Waves& w : waves.residencies) least = std::min(least, cycles_of(w, cycles));
+  for (const Waves& w : waves.residencies)
+    least = std::min(least, waves.alone ? uneven_cycles(w, waves, cycles, longest) : cycles_of(w, cycles));
   const double us_per_cycle = 1e6 / m_.clock_hz;
   // The last block takes no less than it would with the chip to itself.
   if (m_.resources.dispatch)
     return std::max(least * us_per_cycle, first_.busy_us[*m_.resources.dispatch] + cycles.back() * us_per_cycle);
   return least * us_per_cycle;
+}
+
+// Cycles of a kernel whose blocks have different numbers of steps. Lengths, times their mean, are taken as spread
+// evenly from 2 - longest to longest. Waves do not begin and end together: until none is left to start a core does B
+// blocks of mean length in R(B), and then what is left of its B blocks ends one after the other, the longest begun
+// last. With b of them left a round takes R(b), no less than that of one alone and b / B of R(B): busy resources are no
+// longer so. What is left of a block at any time is longer than r for (longest - r)^2 / (2 (longest - shortest)) of
+// them (renewal theory), where long and short ones are mixed. Where blocks begin in the order of their lengths the last
+// ones are all as long as the longest, or the shortest. Blocks of one wave all begin at the beginning. No kernel takes
+// longer than if all were the longest.
+double KernelTime::uneven_cycles(const Waves& waves, const KernelWaves& all, std::span<const double> cycles,
+                                 double longest) const {
+  const double even = cycles_of(waves, cycles);
+  if (longest <= 1) return even;
+  const std::size_t wave = waves.count > 2 ? waves.middle : waves.first.begin;
+  const double blocks = all.list[wave].blocks, of_all = cycles[wave], of_one = cycles[*all.alone];
+  const double shortest = std::max(0.0, 2 - longest), spread = longest - shortest;
+  const bool several = waves.count > 1;
+  LengthOrder order = LengthOrder::kMixed;
+  for (const StageCosts& s : stages_)
+    if (s.counts->shares.uneven()) order = s.counts->shares.order;
+  const double last = order == LengthOrder::kGrowing ? longest : shortest;  // length of the blocks that begin last
+  // What is left of the block at that place of B, in the order of what is left.
+  const auto length = [&](double share) {
+    if (!several) return shortest + spread * share;
+    if (order != LengthOrder::kMixed) return last * share;
+    return share < shortest ? share : longest - std::sqrt(2 * spread * (1 - share));
+  };
+  double sum = 0, before = 0;
+  if (several) {
+    const double at_a_time = blocks * static_cast<double>(m_.cores);
+    const double left = order == LengthOrder::kMixed ? (1 + spread * spread / 12) / 2 : last / 2;  // in the mean
+    sum = (static_cast<double>(blocks_) / at_a_time - left) * of_all + cycles[waves.first.begin] - of_all;
+  }
+  for (double n = 0; n < blocks; ++n) {
+    const double now = length((n + 1) / blocks);
+    sum += (now - before) * std::max(of_one, of_all * (blocks - n) / blocks);
+    before = now;
+  }
+  return std::min(longest * even, std::max(sum, longest * of_one));
 }
 
 double elapsed_us(const KernelTime& kernel) {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "expr/live_terms.h"
 #include "expr/work.h"
 #include "model/simt/detail/core_time.h"
 #include "model/simt/detail/flows.h"
@@ -33,6 +35,50 @@ double touched_bytes(const tile::TileSpace& space, std::size_t i, const Machine&
   return std::min({static_cast<double>(o.elements) * element, touched, dram_bytes_under(o, all, kAtZero, granule)});
 }
 
+// The share of a box in which Σ c x + offset >= 0, of one or two axes: for each value of one the other has an end. 0 of
+// more axes, of which nothing is known.
+double share_inside(const expr::HalfSpace& h, const std::vector<expr::Axis>& axes) {
+  if (h.terms.size() > 2) return 0;
+  const auto size = [&](std::size_t term) { return axes[static_cast<std::size_t>(h.terms[term].axis)].size; };
+  const std::int64_t others = h.terms.size() == 2 ? size(1) : 1, pace = std::abs(h.terms[0].coefficient);
+  double inside = 0;
+  for (std::int64_t y = 0; y < others; ++y) {
+    const std::int64_t rest = h.offset + (h.terms.size() == 2 ? h.terms[1].coefficient * y : 0);
+    // Values of the first axis in order of c x, least first: so many lie below zero.
+    const std::int64_t least = rest + (h.terms[0].coefficient < 0 ? h.terms[0].coefficient * (size(0) - 1) : 0);
+    const std::int64_t below = least < 0 ? (-least - 1) / pace + 1 : 0;
+    inside += static_cast<double>(size(0) - std::min(size(0), below));
+  }
+  return inside / static_cast<double>(size(0) * others);
+}
+
+// At least that share of a stage's iterations counts (expr/live_terms.h), whatever their tiles.
+struct LiveShare {
+  double least = 1;
+  std::vector<int> axes;  // of the stage, that decide it
+};
+LiveShare live_share(const tile::TileSpace& space) {
+  LiveShare out;
+  const expr::Stage& stage = space.stage();
+  if (stage.reducer == expr::Reducer::kNone || !expr::compares_indices(stage)) return out;
+  const auto all = expr::live_terms({&space.expression});
+  for (const expr::LiveTerms& l : all.front()) {
+    out.least -= 1 - share_inside(l.inside, stage.axes);
+    for (const expr::Term& t : l.inside.terms) out.axes.push_back(t.axis);
+  }
+  out.least = std::max(0.0, out.least);
+  return out;
+}
+
+// Whether an operand has elements of its own for all values of those axes.
+bool uses_all(const tile::TileSpace& space, std::size_t operand, const std::vector<int>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [&](int axis) {
+    for (std::size_t a = 0; a < space.axes.size(); ++a)
+      if (space.axes[a].axes == std::vector<int>{axis}) return space.operand(operand).uses(static_cast<int>(a));
+    return false;
+  });
+}
+
 // Each iteration's own instructions, of the pipe that they hold longest.
 double cycles_per_iteration(const tile::TileSpace& space, const Arithmetic& arithmetic, const Machine& m) {
   const bool wide = space.expression.accumulate == base::Dtype::kF64;
@@ -47,6 +93,7 @@ double cycles_per_iteration(const tile::TileSpace& space, const Arithmetic& arit
 
 Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel, const Machine& m)
     : launch_us_(m.launch_us) {
+  const LiveShare live = live_share(space);
   DeviceTraffic t;
   tile::Extents all;
   for (const tile::TileAxis& a : space.axes) all.push_back(a.extent);
@@ -54,6 +101,7 @@ Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel
     double left = 1;  // of what the operands before it of the same tensor do not touch
     for (std::size_t e = 0; e < i; ++e)
       left = std::min(left, 1 - tile::share_in(space.inputs[i], space.inputs[e], all, m.dram_granule_bytes));
+    if (!live.axes.empty() && uses_all(space, i, live.axes)) left *= live.least;
     t.dram.read += left * touched_bytes(space, i, m);
   }
   t.dram.written = touched_bytes(space, space.inputs.size(), m);
@@ -65,7 +113,8 @@ Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel
           ? dram_time_us(t, m)
           : t.dram.bytes() / m.dram_bytes_per_us / std::max({m.dram_read_ratio, m.dram_write_ratio, m.dram_copy_ratio});
   if (const std::optional<Arithmetic> arithmetic = arithmetic_of(space, kernel, m))
-    us_per_iteration_ = cycles_per_iteration(space, *arithmetic, m) / static_cast<double>(m.cores) / m.clock_hz * 1e6;
+    us_per_iteration_ =
+        cycles_per_iteration(space, *arithmetic, m) / static_cast<double>(m.cores) / m.clock_hz * 1e6 * live.least;
 }
 
 double Roofline::least_us(double iterations) const {

@@ -51,7 +51,7 @@ void add_spills(const Counts& c, const Machine& m, const Occupancy& occupancy, s
   const double of_chip = words.held * threads_bytes * std::min(blocks, static_cast<double>(per_core * m.cores));
   const auto missed = [](double room, double wanted) { return std::clamp(1 - room / wanted, 0.0, 1.0); };
 
-  const double steps = static_cast<double>(c.all_steps());
+  const double steps = c.mean_all_steps();
   t.spilled = {steps * words.loaded * threads_bytes * missed(room_in_core_cache(c, m, per_core), of_core),
                steps * words.stored * threads_bytes};
   Moved moved = {t.spilled.read * blocks, t.spilled.written * blocks};

@@ -91,6 +91,14 @@ double copied_bytes(const Counts& c, const Flow& f, const Machine& m, std::int64
   return least;
 }
 
+// Of an operand with an element for each place and step that a mask is about, the share that steps touch.
+double touched_share(const Counts& c, std::size_t i) {
+  const tile::Operand& o = c.program->space->operand(i);
+  const auto uses = [&](int axis) { return o.uses(axis); };
+  const bool all = !c.shares.axes.empty() && std::all_of(c.shares.axes.begin(), c.shares.axes.end(), uses);
+  return all ? c.shares.mean : 1;
+}
+
 OperandTraffic traffic_of_operand(const Counts& c, const Machine& m, std::size_t i, const Extents& wave, double evicted,
                                   std::int64_t per_core) {
   const Flow& f = c.flows[i];
@@ -109,12 +117,13 @@ OperandTraffic traffic_of_operand(const Counts& c, const Machine& m, std::size_t
   t.request_bytes = f.request_bytes;
   // Inputs move once per reduction step; the output once.
   const auto blocks = static_cast<double>(c.blocks);
-  t.block_bytes = sectors * static_cast<double>(output ? 1 : c.all_steps()) * f.inside;
+  t.block_bytes = sectors * (output ? 1.0 : c.mean_all_steps()) * f.inside;
   t.useful_ratio = std::min(1.0, useful / sectors);
   t.cache_bytes = t.block_bytes * blocks;
   // Whatever blocks ask for is an estimate, and what the stage touches is not.
-  const double asked = std::max(t.cache_bytes, f.all_touched_bytes);
-  t.total_bytes = std::min({f.whole_bytes, asked, f.all_bytes});
+  const double touched = output ? 1 : touched_share(c, i);
+  const double asked = std::max(t.cache_bytes, f.all_touched_bytes * touched);
+  t.total_bytes = std::min({f.whole_bytes, asked, f.all_bytes * touched});
   t.cache_bytes = std::max(t.cache_bytes, t.total_bytes);
   const double of_wave =
       wave == c.all ? f.all_bytes : dram_bytes_under(c.program->space->operand(i), wave, f.start_multiple, f.granule);

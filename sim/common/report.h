@@ -24,7 +24,8 @@ class SimError : public std::runtime_error {
 
 // `full` runs every block and step. `sampled` skips what two sampling units show to be steady and extrapolates time and
 // all amounts; it equals `full` where sampling units never agree. `scaled` samples a part of the chip that represents
-// all of it; it equals `sampled` where two parts of different sizes disagree or there are fewer blocks than cores.
+// all of it; it equals `sampled` where two parts of different sizes disagree, where blocks take different numbers of
+// steps, and where there are fewer blocks than cores.
 enum class Mode : std::uint8_t { kFull, kSampled, kScaled };
 
 inline constexpr std::int64_t kDefaultScale = 8;

@@ -38,7 +38,9 @@ bool is_power_of_two(std::int64_t n) { return std::has_single_bit(static_cast<st
 
 }  // namespace
 
-bool AddressCode::unrolled(const Loop& l, const lower::Kernel& k) { return l.unroll >= extent_of(l, k); }
+bool AddressCode::unrolled(const Loop& l, const lower::Kernel& k) {
+  return !l.has_ends() && l.unroll >= extent_of(l, k);
+}
 
 OverheadInstructions AddressCode::of(const Loop* loop) const {
   const auto found = of_.find(loop);

@@ -68,6 +68,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   sampler_.emplace(SamplerSpec{.enabled = sampled,
                                .resident = occupancy.blocks_per_core * machine_.cores,
                                .steps = code.steps(),
+                               .uneven = code.uneven(),
                                .step_period = code.step_period(),
                                .cache_bytes = own_ != nullptr ? own_->bytes_of_caches() : std::vector<std::int64_t>(),
                                .tolerance = tolerance_},

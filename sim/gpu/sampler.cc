@@ -302,7 +302,7 @@ std::optional<SamplingUnit> Sampler::steady_waves() const {
 }
 
 std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
-  if (!spec_.enabled || statistics_.blocks < next_blocks_) return 0;
+  if (!spec_.enabled || spec_.uneven || statistics_.blocks < next_blocks_) return 0;
   waves_.add({now + skipped_, statistics_, {}});
   if (waves_.size() > kMaxWaveCheckpoints) {
     waves_.thin();

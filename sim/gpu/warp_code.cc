@@ -32,7 +32,7 @@ bool WarpCode::holds(int guards, const Uniforms& u) const {
 }
 
 std::int64_t WarpCode::steps() const {
-  if (step_loop_ < 0 || loop(step_loop_).from >= 0) return 0;
+  if (step_loop_ < 0 || loop(step_loop_).from >= 0 || uneven()) return 0;
   std::vector<int> ends;  // of the loops around
   for (int n = 0; n < static_cast<int>(ops_.size()); ++n) {
     const WarpOp& op = ops_[static_cast<std::size_t>(n)];
@@ -73,14 +73,21 @@ void WarpCode::set(const CodeLoop& l, Uniforms& u, std::int64_t value) const {
     indices_.set(u, l.slot, value);
 }
 
+std::int64_t WarpCode::low(const CodeLoop& l, const Uniforms& u) const {
+  if (l.from >= 0) return u[static_cast<std::size_t>(l.from)];
+  return l.first < 0 ? l.low : std::max(l.low, indices_.common(ends_[static_cast<std::size_t>(l.first)], u, {}));
+}
+
 std::int64_t WarpCode::high(const CodeLoop& l, const Uniforms& u) const {
-  return l.from < 0 ? l.high : std::min(l.high, u[static_cast<std::size_t>(l.from)] + l.count - 1);
+  std::int64_t high = l.high;
+  if (l.last >= 0) high = std::min(high, indices_.common(ends_[static_cast<std::size_t>(l.last)], u, {}));
+  return l.from < 0 ? high : std::min(high, u[static_cast<std::size_t>(l.from)] + l.count - 1);
 }
 
 bool WarpCode::enter(const CodeLoop& l, Uniforms& u) const {
-  const std::int64_t low = l.from < 0 ? l.low : u[static_cast<std::size_t>(l.from)];
-  if (low > high(l, u)) return false;
-  set(l, u, low);
+  const std::int64_t from = low(l, u);
+  if (from > high(l, u)) return false;
+  set(l, u, from);
   return true;
 }
 
@@ -102,7 +109,7 @@ std::int64_t WarpCode::done(const CodeLoop& l, const Uniforms& u) const {
 }
 
 std::int64_t WarpCode::remaining(const CodeLoop& l, const Uniforms& u) const {
-  return (l.high - u[static_cast<std::size_t>(l.slot)]) / l.stride;
+  return (high(l, u) - u[static_cast<std::size_t>(l.slot)]) / l.stride;
 }
 
 void WarpCode::jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const {

@@ -90,6 +90,8 @@ bool WarpCodeBuilder::alone(const Statement& s) const {
   return std::visit(
       Visitor{
           [&](const OneOf<Loop, If> auto& l) {
+            if constexpr (requires { l.has_ends(); })
+              if (l.has_ends()) return false;
             return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
           },
           [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
@@ -234,7 +236,8 @@ void WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
 void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
   if (part == Part::kAll && loads_ahead(l)) return emit_ahead(l);
   const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
-  emit_counted({.slot = l.index, .low = range.low, .high = range.high}, [&] {
+  const auto [first, last] = ends_of(l);
+  emit_counted({.slot = l.index, .low = range.low, .high = range.high, .first = first, .last = last}, [&] {
     if (part != Part::kRest) emit_beside(&l);
     emit(l.body, part);
   });
@@ -246,9 +249,16 @@ void WarpCodeBuilder::emit_ahead(const Loop& l) {
   const std::int64_t own = chip_.compiler ? chip_.compiler->unroll.value_or(1) : 1;
   const std::int64_t ahead = std::min(l.unroll > 0 ? l.unroll : own, range.high - range.low + 1);
   const int slot = static_cast<int>(kernel_.indices.size()) + code_.own_slots_++;
-  const CodeLoop outer{
-      .slot = slot, .own = true, .low = range.low, .high = range.high, .stride = ahead, .inner = l.index};
-  const CodeLoop inner{.slot = l.index, .high = range.high, .from = slot, .count = ahead};
+  const auto [first, last] = ends_of(l);
+  const CodeLoop outer{.slot = slot,
+                       .own = true,
+                       .low = range.low,
+                       .high = range.high,
+                       .stride = ahead,
+                       .inner = l.index,
+                       .first = first,
+                       .last = last};
+  const CodeLoop inner{.slot = l.index, .high = range.high, .from = slot, .count = ahead, .last = last};
   emit_counted(outer, [&] {
     emit_counted(inner, [&] { emit(l.body, Part::kLoads); });
     emit_counted(inner, [&] {
@@ -256,6 +266,18 @@ void WarpCodeBuilder::emit_ahead(const Loop& l) {
       emit(l.body, Part::kRest);
     });
   });
+}
+
+std::pair<int, int> WarpCodeBuilder::ends_of(const Loop& l) {
+  const auto number_of_end = [&](const std::optional<lower::Affine>& end) {
+    if (!end) return -1;
+    code_.ends_.push_back(code_.indices_.form(*end, 1));
+    const LaneForm& form = code_.ends_.back();
+    base::check(form.lane.empty() && form.mixed.empty(), "the ends of a loop are the same for all threads");
+    return static_cast<int>(code_.ends_.size() - 1);
+  };
+  const int first = number_of_end(l.first);
+  return {first, number_of_end(l.last)};
 }
 
 void WarpCodeBuilder::emit_if(const If& i, Part part) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -18,6 +19,7 @@
 #include "sim/simulate.h"
 #include "tests/support/random_carried_group.h"
 #include "tests/support/random_group.h"
+#include "tests/support/random_masks.h"
 #include "tile/program_json.h"
 
 namespace tilescope::tests {
@@ -29,10 +31,10 @@ struct Drawn {
   int compiled = -1;
 };
 
-using Generator = tile::RProgram (*)(const arch::ArchSpec&);
+using Generator = std::function<tile::RProgram(const arch::ArchSpec&)>;
 
 // Draws programs that the chip runs; rapidcheck prints the seed.
-void draw(Generator any, const arch::ArchSpec& chip, cuda::HostCompiler& host, std::deque<Drawn>& out) {
+void draw(const Generator& any, const arch::ArchSpec& chip, cuda::HostCompiler& host, std::deque<Drawn>& out) {
   const bool all = rc::check("groups are drawn", [&] {
     tile::RProgram p = any(chip);
     base::Diagnostics diags;
@@ -85,7 +87,7 @@ std::string disagreement(const Drawn& d, const arch::ArchSpec& chip, cuda::HostC
   return {};
 }
 
-void expect_all_agree(const arch::ArchSpec& chip, Generator any = any_group_program) {
+void expect_all_agree(const arch::ArchSpec& chip, const Generator& any = any_group_program) {
   cuda::HostCompiler host(chip);
   if (const auto why = host.why_unsupported()) GTEST_SKIP() << *why;
   std::deque<Drawn> drawn;
@@ -107,15 +109,21 @@ TEST(RandomGroups, AllReadersAgreeWithoutShuffles) {
   expect_all_agree(alone);
 }
 
-TEST(RandomCarriedGroups, AllReadersAgree) { expect_all_agree(v100(), any_carried_program); }
+tile::RProgram any_carried(const arch::ArchSpec& chip) { return any_carried_program(chip); }
 
-TEST(RandomCarriedGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210"), any_carried_program); }
+TEST(RandomCarriedGroups, AllReadersAgree) { expect_all_agree(v100(), any_carried); }
+
+TEST(RandomCarriedGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210"), any_carried); }
 
 TEST(RandomCarriedGroups, AllReadersAgreeWithoutShuffles) {
   arch::ArchSpec alone = chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}});
   alone.core.shuffle.reset();
-  expect_all_agree(alone, any_carried_program);
+  expect_all_agree(alone, any_carried);
 }
+
+TEST(RandomMaskedGroups, AllReadersAgree) { expect_all_agree(v100(), any_masked_carried_program); }
+
+TEST(RandomMaskedGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210"), any_masked_carried_program); }
 
 }  // namespace
 }  // namespace tilescope::tests

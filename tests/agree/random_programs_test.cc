@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
 #include "tile/program_json.h"
@@ -85,6 +86,14 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
   expect_all_agree(generated);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnMasks) {
+  for (const char* name : {"v100", "a100", "mi210"}) {
+    GeneratedPrograms generated{chip(name), {}};
+    generate(generated, [&] { return any_masked_rprogram(generated.chip, 13, 96); });
+    expect_all_agree(generated);
+  }
 }
 
 }  // namespace

@@ -17,8 +17,11 @@
 namespace tilescope::tests {
 
 // Writes scores S of m rows and n columns, what is reduced of them along n, and one result of all that.
+// `mask`, which may be empty: a condition on m and n that scores keep, and else are -inf.
 class RandomCarriedStages {
  public:
+  explicit RandomCarriedStages(std::string mask = {}) : mask_(std::move(mask)) {}
+
   std::string text() {
     write_scores();
     const std::int64_t kind = evenly(0, 5);
@@ -36,13 +39,18 @@ class RandomCarriedStages {
       add("S[m,n] +=! Q[m,d] * K[n,d]");
     else
       add("S[m,n] = X[m,n]");
+    if (!mask_.empty()) {
+      add(fmt::format("T[m,n] = select({}, S[m,n]{}, -inf)", mask_, one_of<std::string>({"", " * 0.5"})));
+      scores_ = "T";
+      return;
+    }
     if (evenly(0, 2) == 0) return;
     add(one_of<std::string>({"T[m,n] = S[m,n] + mask[n]", "T[m,n] = S[m,n] + mask[n]", "T[m,n] = S[m,n] * 0.5"}));
     scores_ = "T";
   }
 
   void write_softmax() {
-    const bool masked = stages_.back().find("mask") != std::string::npos;
+    const bool masked = !mask_.empty() || stages_.back().find("mask") != std::string::npos;
     const bool least = !masked && evenly(0, 3) == 0;
     const std::string below = least ? fmt::format("M[m] - {}[m,n]", scores_) : fmt::format("{}[m,n] - M[m]", scores_);
     const char* form = one_of<const char*>({"exp({})", "exp(({}) * 0.5)", "exp(({}) / 2) * abs(Y[m])"});
@@ -91,7 +99,7 @@ class RandomCarriedStages {
     add(fmt::format("O[m{}] = {}", columns_ ? ",v" : "", fmt::join(terms_, " + ")));
   }
 
-  std::string scores_ = "S";
+  std::string mask_, scores_ = "S";
   std::vector<std::string> stages_, terms_;
   bool columns_ = false;
 };
@@ -111,14 +119,14 @@ inline void add_mask(const tile::RProgram& p, lower::NamedValues& values) {
     }
 }
 
-// Discards what the chip's scratchpad does not hold.
-inline tile::RProgram any_carried_program(const arch::ArchSpec& chip) {
-  const std::string text = RandomCarriedStages().text();
+// Discards what the chip's scratchpad does not hold. `mask` as above; with one, n is at least five times m.
+inline tile::RProgram any_carried_program(const arch::ArchSpec& chip, const std::string& mask = {}) {
+  const std::string text = RandomCarriedStages(mask).text();
   std::vector<std::string> sizes;
   for (const char axis : {'m', 'n', 'd', 'v'})
     for (const std::string before : {"[", ","})
       if (text.find(before + axis + "]") != std::string::npos || text.find(before + axis + ",") != std::string::npos) {
-        sizes.push_back(fmt::format("{}={}", axis, axis == 'n' ? evenly(1, 70) : evenly(1, 12)));
+        sizes.push_back(fmt::format("{}={}", axis, axis == 'n' ? evenly(mask.empty() ? 1 : 60, 70) : evenly(1, 12)));
         break;
       }
   const auto dtype = one_of<base::Dtype>({base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kF64, base::Dtype::kF16});

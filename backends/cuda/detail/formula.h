@@ -24,6 +24,9 @@ class Formulas {
   std::string element(const lower::Access& a) const;
   // What a copy reads, with the index of one that gathers: `E[T_part[0]*64 + thread]`.
   std::string source(const lower::Copy& c) const;
+  // The lesser, the greater of an affine and a number.
+  std::string least(const lower::Affine& a, std::int64_t number) const;
+  std::string greatest(const lower::Affine& a, std::int64_t number) const;
   // What has to hold together for the guards to hold; empty where they always do.
   std::vector<std::string> conditions(const std::vector<lower::Guard>& guards) const;
   // "int" or "long long".

@@ -11,6 +11,7 @@
 #include "arch/spec.h"
 #include "lower/detail/addresses.h"
 #include "lower/simt/detail/block_builder.h"
+#include "tile/live_steps.h"
 #include "tile/staging.h"
 
 namespace tilescope::lower {
@@ -47,6 +48,8 @@ struct StagePlace {
   std::optional<base::Bytes> keeps_output_at;
   bool holds_output = false;  // its results go on in registers
   bool others_read = false;   // before it, without a barrier since, threads read what lies in the scratchpad
+  tile::LiveSteps live = {};  // of its own steps
+  std::vector<Affine> kernel_begins = {};  // of the kernel's block along the kernel's spatial axes
 };
 
 class Stage {

@@ -7,7 +7,7 @@ namespace tilescope::lower {
 
 Body serial(const BlockParts& b) {
   Body body = b.results.initial();
-  const StepLoop loop(b.stage.maker(), b.stage.p.steps());
+  const StepLoop loop = step_loop(b.stage);
   const StepPosition at = b.stage.indices.at_step(loop.step);
   const Affine ring_stage = constant(0);
   Body of_step;

@@ -8,7 +8,7 @@ namespace tilescope::lower {
 
 Body warp_specialized(const BlockParts& b) {
   Stage& s = b.stage;
-  const StepLoop loop(s.maker(), s.p.steps());
+  const StepLoop loop = step_loop(s);
   const Affine ring_stage = s.maker().quotient(loop.step, 1, s.stages_held(), "slot");
   const StepPosition at = s.indices.at_step(loop.step);
 

@@ -30,9 +30,9 @@ struct StageCosts {
   std::optional<CoreTime> core;
 
   const tile::TileSpace& space() const { return *counts->program->space; }
-  // Of a block, and how often results leave it.
-  double steps() const { return static_cast<double>(counts->all_steps()); }
-  double repeats() const { return static_cast<double>(counts->repeats); }
+  // Of a block in the mean, and how often results leave it.
+  double steps() const { return counts->mean_all_steps(); }
+  double repeats() const { return counts->mean_repeats(); }
 };
 // Where that may lie, and the chip's instruction for the stage.
 struct StageStorage {
@@ -81,6 +81,7 @@ struct Waves {
 struct KernelWaves {
   boost::container::small_vector<Wave, 24> list;
   base::FixedVector<Waves, 3> residencies;
+  std::optional<std::size_t> alone;  // a block on each core, where blocks have different numbers of steps
 };
 
 // A kernel at a machine's rates, from the costs of its stages, which outlive it.
@@ -115,6 +116,8 @@ class KernelTime {
 
  private:
   double with_second(double first_us) const;
+  double uneven_cycles(const Waves& waves, const KernelWaves& all, std::span<const double> cycles,
+                       double longest) const;
 
   const Machine& m_;
   std::span<const StageCosts> stages_;

@@ -21,6 +21,7 @@ struct SamplerSpec {
   bool enabled = false;
   std::int64_t resident = 1;              // blocks at most, on all cores
   std::int64_t steps = 0;                 // of a block, where it begins the loop over them once
+  bool uneven = false;                    // whether blocks may have different numbers of steps
   std::int64_t step_period = 1;           // steps after which a block's accesses begin anew
   std::vector<std::int64_t> cache_bytes;  // of the device's caches, from the one that cores reach first on
   double tolerance = 0;                   // by which the mean of two sampling units that agree may be off in time

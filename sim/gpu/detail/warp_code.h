@@ -52,14 +52,15 @@ struct WarpOp {
   LoadGroups uses = 0;     // kSegment, kStore, kLoad of a gather: what has to have arrived
 };
 
-// A loop from `low`, or from where another one stands, to `high`.
+// A loop from `low`, or from where another one stands, to `high`; a block may have a greater low and a lesser high.
 struct CodeLoop {
   int slot = 0;  // of the uniforms: an index of the kernel, or one of the code's own
   bool own = false;
   std::int64_t low = 0, high = 0, stride = 1;
   int from = -1;  // slot whose value is the low, for `count` iterations; -1: a loop by itself
   std::int64_t count = 0;
-  int inner = -1;  // index that moves along when this one jumps
+  int inner = -1;             // index that moves along when this one jumps
+  int first = -1, last = -1;  // numbers of a block's own ends; -1: those above
 };
 
 // Warps of a block from one of them on.
@@ -115,8 +116,10 @@ class WarpCode {
   // The loop over a block's steps: the longest of those in which warps meet memory or each other, of all roles where
   // there are some; -1 where there is none.
   int step_loop() const { return step_loop_; }
-  // How many steps a block has; 0 where it begins that loop more than once, or has none.
+  // How many steps a block has; 0 where it begins that loop more than once, or has none, or blocks differ.
   std::int64_t steps() const;
+  // Whether blocks run loops from or to places of their own, so that one may be longer than another.
+  bool uneven() const { return !ends_.empty(); }
   // Iterations of it after which what the indices derived from it do begins anew: the rhythm of a kernel's taps. 1
   // where there is none, or none of a useful length.
   std::int64_t step_period() const;
@@ -132,7 +135,7 @@ class WarpCode {
   bool next(const CodeLoop& l, Uniforms& u) const;
   // Of another block, at the same place of every loop.
   void become(std::int64_t block, Uniforms& u) const;
-  // Iterations of a loop by itself: all, those before the current one, those that follow it.
+  // Iterations of a loop by itself: at most, those from its low to the current one, those that follow it.
   std::int64_t iterations(const CodeLoop& l) const { return (l.high - l.low) / l.stride + 1; }
   std::int64_t done(const CodeLoop& l, const Uniforms& u) const;
   std::int64_t remaining(const CodeLoop& l, const Uniforms& u) const;
@@ -141,12 +144,14 @@ class WarpCode {
  private:
   friend class WarpCodeBuilder;
   void set(const CodeLoop& l, Uniforms& u, std::int64_t value) const;
+  std::int64_t low(const CodeLoop& l, const Uniforms& u) const;
   std::int64_t high(const CodeLoop& l, const Uniforms& u) const;
 
   KernelIndices indices_;
   std::optional<BlockGroups> groups_;
   std::vector<WarpOp> ops_;
   std::vector<CodeLoop> loops_;
+  std::vector<LaneForm> ends_;  // of loops, where blocks have their own
   std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
   std::deque<Segment> segments_;
   std::deque<AccessPatterns> accesses_;  // by copy of the kernel

@@ -38,6 +38,8 @@ class WarpCodeBuilder {
   void emit(const lower::Statement& s, Part part);
   void emit_loop(const lower::Loop& l, Part part);
   void emit_ahead(const lower::Loop& l);
+  // The numbers of its own ends; -1 where it has none.
+  std::pair<int, int> ends_of(const lower::Loop& l);
   void emit_if(const lower::If& i, Part part);
   void emit_roles(const lower::WarpSpecialized& w);
   void emit_access(const lower::Copy& c);

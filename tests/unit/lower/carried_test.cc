@@ -14,7 +14,7 @@
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
-#include "tests/support/random_carried_group.h"
+#include "tests/support/random_masks.h"
 #include "tests/support/small_carried_group.h"
 
 namespace tilescope::lower {
@@ -167,6 +167,28 @@ TEST(Carried, PlantedMistakesAreFound) {
   }
 }
 
+// Scores of 20 queries and 50 keys, of which each sees a window that ends at its own place times two.
+TEST(Carried, StepsThatAMaskHidesAreNotRun) {
+  std::string text = tests::small_carried_group();
+  const std::string plain = "S[m,n] +=! Q[m,d] * K[n,d]";
+  text.replace(text.find(plain), plain.size(),
+               "S[m,n] +=! select(n <= 2 * m + 9 && 2 * m + 9 - n < 20, Q[m,d] * K[n,d], -inf)");
+  const tile::RProgram p = tests::program(text, tests::v100());
+  const Module right = tests::lowered(p, tests::v100());
+  const std::string printed = print(right);
+  EXPECT_NE(printed.find("for step in max(0, block - 1)..min(3, block + 1)"), std::string::npos) << printed;
+  EXPECT_EQ(judged(p, right), "");
+  const auto planted = [&](const auto& change) {
+    Module m = right;
+    change(loop_over_steps(m.kernels.front()));
+    return judged(p, m);
+  };
+  EXPECT_EQ(planted([](Loop& l) { l.first.reset(); }), "") << "hidden steps change nothing";
+  EXPECT_EQ(planted([](Loop& l) { l.last.reset(); }), "") << "hidden steps change nothing";
+  EXPECT_NE(planted([](Loop& l) { l.last->constant -= 1; }), "");
+  EXPECT_NE(planted([](Loop& l) { l.first->constant += 1; }), "");
+}
+
 // Scores that fall as rows go on never move the maximum; scores that grow move it in every step, by so much that what
 // was before vanishes, and beyond what exp can say.
 TEST(Carried, MaximaThatStayOrMoveFar) {
@@ -209,8 +231,7 @@ double most_difference(const tile::RProgram& p) {
   }
 }
 
-void compute_the_reference(const arch::ArchSpec& chip) {
-  const tile::RProgram p = tests::any_carried_program(chip);
+void compute_the_reference(const arch::ArchSpec& chip, const tile::RProgram& p) {
   RC_LOG() << base::to_json(tile::to_document(p, chip)) << '\n';
   base::Diagnostics diags;
   const auto m = lower(p, chip, diags);
@@ -223,23 +244,33 @@ void compute_the_reference(const arch::ArchSpec& chip) {
   }
   RC_LOG() << print(*m);
   RC_ASSERT(m->kernels.size() == 1);
-  bool factors = false, shuffles = false;
+  bool factors = false, shuffles = false, ends = false;
   for (const Buffer& b : m->kernels[0].buffers) factors = factors || b.name.ends_with("_factors");
-  for_each_statement(m->kernels[0].body,
-                     [&](const Statement& s) { shuffles = shuffles || std::holds_alternative<ReduceLanes>(s.what); });
+  for_each_statement(m->kernels[0].body, [&](const Statement& s) {
+    const auto* loop = std::get_if<Loop>(&s.what);
+    shuffles = shuffles || std::holds_alternative<ReduceLanes>(s.what);
+    ends = ends || (loop != nullptr && loop->has_ends());
+  });
   RC_CLASSIFY(factors, "rescaled");
   RC_CLASSIFY(shuffles, "shuffles");
+  RC_CLASSIFY(ends, "hidden steps");
   NamedValues values;
   tests::add_mask(p, values);
   RC_CLASSIFY(!values.empty(), "masked");
   RC_ASSERT(difference(p, *m, values) < most_difference(p));
 }
 
-RC_GTEST_PROP(CarriedGroups, ComputeTheReference, ()) { compute_the_reference(tests::v100()); }
+RC_GTEST_PROP(CarriedGroups, ComputeTheReference, ()) {
+  compute_the_reference(tests::v100(), tests::any_carried_program(tests::v100()));
+}
+
+RC_GTEST_PROP(CarriedGroups, ComputeTheReferenceOfMaskedScores, ()) {
+  compute_the_reference(tests::v100(), tests::any_masked_carried_program(tests::v100()));
+}
 
 RC_GTEST_PROP(CarriedGroups, ComputeTheReferenceOnWarpsOf64, ()) {
   static const arch::ArchSpec kChip = tests::chip("mi210");
-  compute_the_reference(kChip);
+  compute_the_reference(kChip, tests::any_carried_program(kChip));
 }
 
 RC_GTEST_PROP(CarriedGroups, ComputeTheReferenceWithoutShuffles, ()) {
@@ -248,7 +279,7 @@ RC_GTEST_PROP(CarriedGroups, ComputeTheReferenceWithoutShuffles, ()) {
     chip.core.shuffle.reset();
     return chip;
   }();
-  compute_the_reference(kChip);
+  compute_the_reference(kChip, tests::any_carried_program(kChip));
 }
 
 }  // namespace

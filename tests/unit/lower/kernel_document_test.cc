@@ -20,8 +20,8 @@
 #include "tests/support/lowered.h"
 #include "tests/support/paths.h"
 #include "tests/support/planting.h"
-#include "tests/support/random_carried_group.h"
 #include "tests/support/random_group.h"
+#include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
 #include "tile/program_json.h"
@@ -109,6 +109,9 @@ RC_GTEST_PROP(KernelDocument, OfAnyGroupIsReadBackToTheSame, ()) {
 }
 RC_GTEST_PROP(KernelDocument, OfAnyCarriedReductionIsReadBackToTheSame, ()) {
   expect_same(a100(), [] { return tests::any_carried_program(a100()); });
+}
+RC_GTEST_PROP(KernelDocument, OfAnyMaskedReductionIsReadBackToTheSame, ()) {
+  expect_same(a100(), [] { return tests::any_masked_carried_program(a100()); });
 }
 RC_GTEST_PROP(KernelDocument, OfAnyMatrixProgramIsReadBackToTheSame, ()) {
   expect_same(a100(), [] { return tests::any_matrix_program(a100()); });

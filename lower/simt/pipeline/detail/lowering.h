@@ -3,9 +3,13 @@
 // What a family of pipelines says of a block's statements: in which order the transfers and the products of its steps
 // stand, and how they wait for each other. One function an entry: serial.cc, multi_stage.cc, warp_specialized.cc.
 
+#include <optional>
+#include <vector>
+
 #include "lower/simt/microkernel/detail/lowering.h"
 #include "lower/simt/transfer/detail/lowering.h"
 #include "lower/simt/transfer/detail/results.h"
+#include "tile/live_steps.h"
 
 namespace tilescope::lower {
 
@@ -32,13 +36,19 @@ Body warp_specialized(const BlockParts& parts);
 // The meeting of all threads of a block.
 Body at_barrier(const std::string& note);
 
-// The loop over a block's steps, or the one step that there is.
+// The loop over a block's steps, those in which terms count, or the one step that there is. `begins`: of the kernel's
+// block along its spatial axes.
 struct StepLoop {
-  StepLoop(IndexMaker& maker, std::int64_t steps);
+  StepLoop(IndexMaker& maker, std::int64_t steps, const tile::LiveSteps& live, const std::vector<Affine>& begins);
   Body around(Body of_step) const;
+  // What holds of the steps up to the last one.
+  std::vector<Guard> not_after_last(IndexMaker& maker, const Affine& step) const;
 
   int index = -1;  // -1 without a loop
   Affine step;
+  std::optional<Affine> first, last;  // where blocks have their own
 };
+// That of a stage whose steps are its own.
+StepLoop step_loop(Stage& s);
 
 }  // namespace tilescope::lower
