@@ -11,6 +11,7 @@ namespace tilescope::tests {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 using Compile = Cli;
@@ -30,9 +31,31 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
   ASSERT_EQ(op.at("programs").size(), 3U);
   for (int rank = 0; rank < 3; ++rank) {
     const Json& p = op.at("programs").at(static_cast<std::size_t>(rank));
-    EXPECT_THAT(keys_of(p), ElementsAre("rank", "predicted_us", "low_us", "high_us", "bottleneck", "terms", "levels",
-                                        "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks", "waves",
-                                        "speed_of_light_ratio", "program"));
+    std::vector<std::string> keys = {"rank",
+                                     "predicted_us",
+                                     "low_us",
+                                     "high_us",
+                                     "bottleneck",
+                                     "terms",
+                                     "levels",
+                                     "occupancy_ratio",
+                                     "occupancy_limit",
+                                     "registers_per_thread",
+                                     "blocks",
+                                     "waves",
+                                     "speed_of_light_ratio",
+                                     "instructions",
+                                     "operations",
+                                     "pipe_cycles",
+                                     "moved",
+                                     "activates",
+                                     "block_us",
+                                     "energy_uj",
+                                     "power_w",
+                                     "energy"};
+    if (rank == 0) keys.insert(keys.end(), {"limit_clock_mhz", "time_at_limit_us", "energy_at_limit_uj"});
+    keys.emplace_back("program");
+    EXPECT_THAT(keys_of(p), ElementsAreArray(keys));
     EXPECT_EQ(p.at("rank"), rank);
     EXPECT_GT(p.at("predicted_us"), 0);
     EXPECT_THAT(keys_of(p.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
@@ -46,6 +69,46 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
 TEST_F(Compile, KeepsTenProgramsUnlessAskedOtherwise) {
   EXPECT_EQ(json(matmul(1024)).at("operators").at(0).at("programs").size(), 10U);
   EXPECT_EQ(json(matmul(1024, {"--top", "1"})).at("operators").at(0).at("programs").size(), 1U);
+}
+
+// What the board draws, and where its limit holds it down: by the table, and as the sum of parts.
+TEST_F(Compile, SaysWhatAProgramCosts) {
+  const Args product = {
+      "compile", "--arch", "a100_pcie", "--op", "C[m,n] +=! A[m,k] * B[n,k]", "--size", "m=4096,n=4096,k=4096",
+      "--dtype", "bf16",   "--top",     "1"};
+  const Json p = json(product).at("operators").at(0).at("programs").at(0);
+  double sum = 0;
+  for (const auto& [name, uj] : p.at("energy").items()) sum += uj.get<double>();
+  EXPECT_NEAR(sum, p.at("energy_uj").get<double>(), 1e-6 * sum);
+  EXPECT_NEAR(p.at("power_w").get<double>(), sum / p.at("predicted_us").get<double>(), 1e-6 * sum);
+  EXPECT_GT(p.at("power_w"), 250) << "its limit";
+  EXPECT_LT(p.at("limit_clock_mhz"), 1410);
+  EXPECT_GT(p.at("time_at_limit_us"), p.at("predicted_us"));
+  EXPECT_LE(p.at("energy_at_limit_uj").get<double>() / p.at("time_at_limit_us").get<double>(), 250.01);
+  const CliResult table = run(with(product, {"--energy"}));
+  EXPECT_THAT(table.out, HasSubstr("clock at limit"));
+  EXPECT_THAT(table.out, HasSubstr("mma.bf16 "));
+  EXPECT_EQ(bad_input({"compile", "--arch", "k80", "--op", "O[i] = X[i]", "--size", "i=64", "--energy"}),
+            "--energy: the file of k80 states neither `power` nor `energy`\n");
+  const Json without =
+      json_of_long_work(with(product, {"--set", "clock=3GHz"})).at("operators").at(0).at("programs").at(0);
+  EXPECT_FALSE(without.contains("energy_uj"));
+  EXPECT_THAT(without.at("no_energy").get<std::string>(), HasSubstr("power.curve: a voltage at 3000 MHz"));
+}
+
+TEST_F(Compile, SaysWhatClockALimitLeavesToAMeasuredProgram) {
+  const Args measured = {"limit", "--arch", "a100_pcie", "--time", "3000", "--power", "300", "--clock", "1410"};
+  const Json found = json(measured);
+  EXPECT_EQ(found.at("limit_w"), 250);
+  EXPECT_LE(found.at("power_w"), 250);
+  EXPECT_GT(found.at("power_w"), 248);
+  EXPECT_LT(found.at("clock_mhz"), 1400);
+  EXPECT_NEAR(found.at("time_us").get<double>() * found.at("clock_mhz").get<double>(), 3000 * 1410, 1);
+  EXPECT_EQ(json(with(measured, {"--limit", "400"})).at("clock_mhz"), 1410);
+  EXPECT_THAT(bad_input({"limit", "--arch", "a100_pcie", "--time", "3000", "--power", "50", "--clock", "1410"}),
+              HasSubstr("--power: the board of a100_pcie draws 67."));
+  EXPECT_THAT(bad_input({"limit", "--arch", "a100_pcie", "--time", "1", "--power", "300", "--clock", "1500"}),
+              HasSubstr("--clock: power.curve of a100_pcie ends at 1410 MHz"));
 }
 
 // The simulator orders six programs, of which four are kept.

@@ -36,9 +36,12 @@ TEST_F(Predict, BatchBearsTheContractsNames) {
   EXPECT_THAT(keys_of(document), ElementsAre("rows", "summary"));
   ASSERT_EQ(document.at("rows").size(), 2U);
   const Json &a = document.at("rows").at(0), &b = document.at("rows").at(1);
-  EXPECT_THAT(keys_of(a), ElementsAre("id", "group", "predicted_us", "low_us", "high_us", "bottleneck", "terms",
-                                      "levels", "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks",
-                                      "waves", "speed_of_light_ratio", "measured_us", "error_ratio"));
+  EXPECT_THAT(keys_of(a),
+              ElementsAre("id", "group", "predicted_us", "low_us", "high_us", "bottleneck", "terms", "levels",
+                          "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks", "waves",
+                          "speed_of_light_ratio", "instructions", "operations", "pipe_cycles", "moved", "activates",
+                          "block_us", "energy_uj", "power_w", "energy", "limit_clock_mhz", "time_at_limit_us",
+                          "energy_at_limit_uj", "measured_us", "error_ratio"));
   EXPECT_EQ(b.at("id"), "b");
   EXPECT_EQ(b.at("predicted_us"), a.at("predicted_us"));
   EXPECT_FALSE(b.contains("measured_us"));

@@ -50,8 +50,10 @@ class Simulate : public Cli {
 
 TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
   const Json row = json(with({"simulate", "--arch", "v100"}, kSmall)).at("operators").at(0);
-  EXPECT_THAT(keys_of(row), ElementsAre("id", "kind", "count", "predicted_us", "low_us", "high_us", "simulated_us",
-                                        "cycles", "stalls", "levels", "blocks", "simulated_ratio", "exact"));
+  EXPECT_THAT(keys_of(row),
+              ElementsAre("id", "kind", "count", "predicted_us", "low_us", "high_us", "simulated_us", "cycles",
+                          "stalls", "levels", "blocks", "simulated_ratio", "exact", "instructions", "operations",
+                          "pipe_cycles", "moved", "activates", "block_us", "energy_uj", "power_w", "energy"));
   EXPECT_THAT(keys_of(row.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
   EXPECT_THAT(keys_of(row.at("levels").at("dram")),
               ElementsAre("read_bytes", "written_bytes", "requests", "transactions", "hits"));

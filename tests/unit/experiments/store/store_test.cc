@@ -61,6 +61,15 @@ api::Prediction prediction(double us) {
   return p;
 }
 
+// Parts that may be absent, with numbers by name of their own.
+api::Prediction prediction_with_energy(double us) {
+  api::Prediction p = prediction(us);
+  p.counts =
+      api::WorkCounts{1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4};
+  p.energy = api::EnergyRow{20, 250, {{"rest", 5}, {"dram", 15}}, 1260, 1.1 * us, {}};
+  return p;
+}
+
 StoredRow row(double us) {
   StoredRow r;
   r.prediction = prediction(us);
@@ -422,6 +431,27 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_THAT(diags.formatted_errors().at(1), HasSubstr("folder.db: cannot be written"));
 }
 
+TEST_F(StoreTest, KeepsPartsOfRowsAsTheyAre) {
+  {
+    StoreWriter to = writer();
+    const SmallSweep s(to);
+    StoredRow with = row(10);
+    with.prediction = prediction_with_energy(10);
+    to.add({s.base, s.request, s.first}, RowTexts(with, "{}"));
+    to.add({s.changed, s.request, s.first}, RowTexts(row(9), "{}"));
+  }
+  bool seen_with = false, seen_without = false;
+  const Store store = reader();
+  for (const StoredSweep& sweep : store.sweeps())
+    store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload&, const StoredRow* r) {
+      if (r == nullptr || !r->prediction) return;
+      const base::Map expected = base::to_entries(r->prediction->energy ? prediction_with_energy(10) : prediction(9));
+      EXPECT_EQ(base::to_json(base::to_entries(*r->prediction)), base::to_json(expected));
+      (r->prediction->energy ? seen_with : seen_without) = true;
+    });
+  EXPECT_TRUE(seen_with && seen_without);
+}
+
 TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
   writer();
   base::Diagnostics diags;
@@ -429,8 +459,8 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
   EXPECT_THAT(diags.formatted_errors().at(0),
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
-  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 9");
-  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 9, and this tilescope reads version 7"));
+  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 9"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""experiments/studies/power: rows of this test, and the formula computed apart from the tool.
+
+    power_study_test.py BUILD_FOLDER
+"""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(sys.argv.pop())
+STUDY = ROOT / "experiments/studies/power"
+sys.path.insert(0, str(STUDY))
+
+import least_squares  # noqa: E402
+from board import Board  # noqa: E402
+
+CHIP, CLOCK_MHZ = "a100_pcie", 1260
+PRODUCT = ["--op", "C[m,n] +=! A[m,k] * B[n,k]", "--size", "m=2048,n=2048,k=2048", "--dtype", "bf16", "--top", "1"]
+
+
+def tilescope(*arguments):
+    done = subprocess.run([BUILD / "tilescope", *arguments, "--json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+class PowerStudyTest(unittest.TestCase):
+    def test_the_tool_has_the_same_powers(self):
+        board = Board(tilescope("arch", "show", CHIP))
+        for clock in (900, CLOCK_MHZ, 1410):
+            program = tilescope("compile", "--arch", CHIP, "--set", f"clock={clock}MHz",
+                                *PRODUCT)["operators"][0]["programs"][0]
+            self.assertAlmostEqual(board.power_w(program, 1e-6 * program["predicted_us"], 1e6 * clock),
+                                   program["power_w"], places=6)
+
+    def test_rows_of_ones_own(self):
+        """Networks of one product, measured as the formula says, are met; others are off by what they are off."""
+        graphs = {"one": [["gemm", 1, 2048, 2048, 2048, "bf16", 10]], "two": [["elementwise", "relu", 1 << 24, "bf16", 7]]}
+        with tempfile.TemporaryDirectory() as folder:
+            rows, graphs_file = pathlib.Path(folder) / "rows.csv", pathlib.Path(folder) / "graphs.json"
+            graphs_file.write_text(json.dumps(graphs))
+            program = tilescope("compile", "--arch", CHIP, "--set", f"clock={CLOCK_MHZ}MHz",
+                                *PRODUCT)["operators"][0]["programs"][0]
+            seconds = 2e-5 * program["predicted_us"]
+            board = Board(tilescope("arch", "show", CHIP))
+            core, dram = board.dynamic_j(program)
+            watts = board.rest_w(1e6 * CLOCK_MHZ) + 10 * (core * board.scale(1e6 * CLOCK_MHZ) + dram) / seconds
+            with open(rows, "w", newline="") as file:
+                out = csv.DictWriter(file, ["network", "batch", "seq", "dtype", "device", "pinned_mhz", "time_ms",
+                                            "power_w", "graph"])
+                out.writeheader()
+                row = {"network": "a", "dtype": "bf16", "device": "A100-PCIe-40GB", "pinned_mhz": CLOCK_MHZ}
+                out.writerow(row | {"time_ms": 1e3 * seconds, "power_w": watts, "graph": "one"})
+                out.writerow(row | {"network": "b", "time_ms": 1, "power_w": 100, "graph": "two"})
+                out.writerow(row | {"network": "c", "time_ms": 1, "power_w": 100, "graph": "not there"})
+            done = subprocess.run([STUDY / "run", "--build", BUILD, "--rows", rows, "--graphs", graphs_file],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r"left out, 1 rows: no chip with a power")
+            self.assertRegex(done.stdout, r"\na +1 rows:   0\.0%")
+
+    def test_least_squares(self):
+        """Coefficients that are not negative, where the best ones of any sign would be."""
+        rows, true = [[1, 2, 0.5], [2, 0, 1], [0, 3, 1], [1, 1, 7], [4, 2, 1]], [2, 0, 3]
+        found = least_squares.fit(rows, [sum(a * b for a, b in zip(row, true)) for row in rows])
+        for a, b in zip(found, true):
+            self.assertAlmostEqual(a, b, places=4)
+        self.assertEqual(least_squares.fit([[1, 0], [0, 1]], [3, -1])[1], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
