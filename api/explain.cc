@@ -14,6 +14,7 @@
 
 #include "api/common/parallel.h"
 #include "api/construct.h"
+#include "api/counted.h"
 #include "api/from_model.h"
 #include "api/instructions.h"
 #include "api/operator_kind.h"
@@ -169,6 +170,13 @@ struct Work {
   std::vector<Answer> answers;  // one a changed chip
 };
 
+// Energy of the board, in microjoules, where the chip's file has figures for it.
+std::optional<double> energy_uj(const model::Estimate& e, const arch::ArchSpec& a) {
+  std::optional<std::string> lacking;
+  const auto row = e.counts.levels.empty() ? std::nullopt : energy_row_of(e.counts, e.total_us, a, {}, lacking);
+  return row ? std::optional(row->energy_uj) : std::nullopt;
+}
+
 // `pools`: what is constructed for other changes too.
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, construct::CandidatePools& pools) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
@@ -190,6 +198,9 @@ Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c, const
   Elasticity out;
   out.change = c.change;
   out.elasticity = elasticity(best);
+  if (const auto before = energy_uj(*w.best.estimate, here.arch), after = energy_uj(best, c.chip->arch);
+      before && after)
+    out.energy = std::log(*after / *before) / c.log_ratio;
   out.predicted_us = best.total_us;
   out.bottleneck = best.terms[best.bottleneck].name;
   if (back) out.here_us = back->total_us;

@@ -34,6 +34,7 @@ struct Elasticity {
   Change change;
   double elasticity = 0;                   // of the best program for the changed chip
   std::optional<double> elasticity_fixed;  // of the original program; absent if it does not fit the changed chip
+  std::optional<double> energy;            // likewise of the energy of the best program; absent without figures for it
   double predicted_us = 0;                 // of the best program, on the changed chip
   std::optional<double> fixed_us;          // of the original program, on the changed chip
   std::optional<double> here_us;           // of the changed chip's best program on the original chip, if it fits
@@ -84,7 +85,7 @@ std::vector<ExplainedOperator> explain(const std::vector<NamedExpression>& opera
 // The operator as its best program takes it.
 TimedOperator timed(const ExplainedOperator& op);
 
-// The elasticities that affect the time, strongest first.
+// The elasticities that affect the time, strongest first, then those that affect the energy alone.
 std::vector<Elasticity> strongest(const ExplainedOperator& op);
 
 // Mean elasticities over the operators, each counted as often as it occurs, strongest first. An operator that a change

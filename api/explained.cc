@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "api/explain.h"
 
@@ -14,12 +15,18 @@ using base::List;
 using base::Map;
 using base::Value;
 
-// Without effect on the time left out; the rest strongest first, and as they were where equally strong.
+// Of the time, then of the energy; nothing below what counts.
+using Effects = std::pair<double, double>;
+double effect_of(double elasticity) { return std::abs(elasticity) < kMinElasticity ? 0 : std::abs(elasticity); }
+Effects effects_of(const Elasticity& e) { return {effect_of(e.elasticity), effect_of(e.energy.value_or(0))}; }
+Effects effects_of(const MeanElasticity& e) { return {effect_of(e.elasticity), 0}; }
+
+// Without effect left out; the rest strongest first, and as they were where equally strong.
 template <class Rows>
 void keep_strongest(Rows& rows) {
-  std::erase_if(rows, [](const auto& e) { return std::abs(e.elasticity) < kMinElasticity; });
+  std::erase_if(rows, [](const auto& e) { return effects_of(e) == Effects(); });
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return std::abs(a.elasticity) > std::abs(b.elasticity); });
+                   [](const auto& a, const auto& b) { return effects_of(a) > effects_of(b); });
 }
 
 // A mean under way.
@@ -58,6 +65,7 @@ Value row_of(const Elasticity& e) {
   Map row = entries_of(e.change);
   row.push_back({"elasticity", e.elasticity});
   row.push_back({"elasticity_fixed", e.elasticity_fixed});
+  if (e.energy) row.push_back({"energy_elasticity", e.energy});
   row.push_back({"predicted_us", e.predicted_us});
   row.push_back({"fixed_us", e.fixed_us});
   row.push_back({"here_us", e.here_us});

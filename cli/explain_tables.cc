@@ -2,6 +2,7 @@
 #include "cli/explain_tables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ std::vector<std::string> three_strongest(const ExplainedOperator& op) {
   std::vector<std::string> out;
   std::set<std::string> seen;
   for (const Elasticity& e : strongest(op))
-    if (out.size() < 3 && seen.insert(e.change.path).second)
+    if (out.size() < 3 && std::abs(e.elasticity) >= api::kMinElasticity && seen.insert(e.change.path).second)
       out.push_back(fmt::format("{} {}", e.change.path, elasticity_text(e.elasticity)));
   out.resize(3);
   return out;
@@ -88,18 +89,22 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
   fmt::print("{} on {}: {}, bound by {}, next {}\n", op.id, chip, time_text(p.predicted_us), p.bottleneck,
              op.next.empty() ? "nothing" : op.next);
   fmt::print("alone, of that time: {}\n", terms_text(p));
-  Table table({{"path"},
-               {"value", true},
-               {"changed to", true},
-               {"elasticity", true},
-               {"program fixed", true},
-               {"then bound by"}});
+  const bool energies = std::any_of(rows.begin(), rows.end(), [](const Elasticity& e) { return e.energy.has_value(); });
+  std::vector<Column> columns = {
+      {"path"}, {"value", true}, {"changed to", true}, {"elasticity", true}, {"program fixed", true}};
+  if (energies) columns.push_back({"energy's elasticity", true});
+  columns.push_back({"then bound by"});
+  Table table(columns);
   bool luck = false;
   for (const Elasticity& e : rows) {
     const bool lucky = is_luck(e, op);
     luck = luck || lucky;
-    table.add({e.change.path, base::plain_text(e.change.value), base::plain_text(e.change.changed),
-               elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed), e.bottleneck});
+    std::vector<std::string> cells = {
+        e.change.path, base::plain_text(e.change.value), base::plain_text(e.change.changed),
+        elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed)};
+    if (energies) cells.push_back(e.energy ? elasticity_text(*e.energy) : "-");
+    cells.push_back(e.bottleneck);
+    table.add(cells);
   }
   table.print();
   if (luck) fmt::print("* what is constructed there is faster on {} too: in part search noise\n", chip);

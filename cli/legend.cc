@@ -145,6 +145,7 @@ constexpr std::array kColumns = {
     Words{"elasticity",
           "relative change of the time over that of the number, with new programs: -1 halves the time "
           "where the number doubles"},
+    Words{"energy's elasticity", "likewise ln(energy on the changed chip / energy), of the board at the chip's clock"},
     Words{"mean elasticity", "the same over all operators, weighted with their times"},
     Words{"program fixed", "the same with the chip's own program kept"},
     Words{"then bound by", "the term that takes longest after the change"},

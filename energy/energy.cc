@@ -16,7 +16,7 @@ namespace {
 constexpr double kMicrojoulesPerPicojoule = 1e-6;
 
 // The search for a clock ends where the power is within this share below the limit.
-constexpr double kNearLimit = 0.005;
+constexpr double kNearLimit = 0.001;
 constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met

@@ -25,8 +25,8 @@ TEST_F(Explain, DocumentBearsTheContractsNames) {
                                        "terms", "elasticities", "refused"));
   EXPECT_GT(op.at("elasticities").size(), 80U);
   for (const Json& e : op.at("elasticities"))
-    EXPECT_THAT(keys_of(e), ElementsAre("path", "value", "changed", "elasticity", "elasticity_fixed", "predicted_us",
-                                        "fixed_us", "here_us", "bottleneck"));
+    EXPECT_THAT(keys_of(e), ElementsAre("path", "value", "changed", "elasticity", "elasticity_fixed",
+                                        "energy_elasticity", "predicted_us", "fixed_us", "here_us", "bottleneck"));
   for (const Json& r : op.at("refused")) EXPECT_THAT(keys_of(r), ElementsAre("path", "value", "changed", "why"));
 }
 

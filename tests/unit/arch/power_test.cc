@@ -29,7 +29,7 @@ TEST(VoltageCurve, IsStraightBetweenPointsAndFlatBelowTheFirst) {
 }
 
 RC_GTEST_PROP(VoltageCurve, NeverFalls, ()) {
-  const arch::VoltageCurve& curve = chip_of("a100_pcie").power->curve;
+  const arch::VoltageCurve curve = chip_of("a100_pcie").power.value().curve;
   const std::int64_t last = curve.points.back().clock.n;
   const auto a = *rc::gen::inRange<std::int64_t>(1, last), b = *rc::gen::inRange<std::int64_t>(1, last);
   RC_ASSERT(curve.at({std::min(a, b)})->v <= curve.at({std::max(a, b)})->v);

@@ -67,7 +67,7 @@ TEST(Energy, OfABoardAtRestIsTheMeasuredOne) {
                                    {1410, 67.3}}) {
     const auto rest = arch::power_at_rest(a100_pcie(), *a100_pcie().power, {std::int64_t{mhz} * 1'000'000});
     ASSERT_TRUE(rest);
-    EXPECT_NEAR(rest->v, watts, 1) << mhz << " MHz";
+    EXPECT_NEAR(rest->v, watts, 1.2) << mhz << " MHz";
   }
 }
 
