@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/simt/detail/work_counts.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "arch/derive.h"
@@ -33,6 +34,14 @@ void add_operations(const StageCosts& s, const Machine& m, energy::Counts& out) 
   if (!special.empty()) out.add_operations(special, points * s.space().special_per_iteration);
 }
 
+// Bytes that loads bring through the core's cache. Asynchronous copies and stores pass it by.
+double loaded_bytes(const StageCosts& s, double blocks) {
+  double out = s.traffic->cores.read;
+  for (std::size_t i = 0; i < s.counts->inputs.size(); ++i)
+    if (s.counts->inputs[i].asynchronous) out -= s.traffic->operand[i].block_bytes * blocks;
+  return std::max(0.0, out);
+}
+
 void add_levels(const KernelTime& kernel, const Machine& m, energy::Counts& out) {
   const auto stages = kernel.stages();
   const auto add = [&](std::string_view name, double read, double written) {
@@ -52,11 +61,9 @@ void add_levels(const KernelTime& kernel, const Machine& m, energy::Counts& out)
     const Moved cache = moved([c](const StageCosts& s) { return s.traffic->caches[c]; });
     add((level++)->name, cache.read, cache.written);
   }
-  if (m.has_core_cache) {
-    const Moved cores = moved([](const StageCosts& s) { return s.traffic->cores; });
-    add((level++)->name, cores.read, cores.written);
-  }
   const auto blocks = static_cast<double>(kernel.blocks());
+  if (m.has_core_cache)
+    add((level++)->name, sum(stages, [&](const StageCosts& s) { return loaded_bytes(s, blocks); }), 0);
   const auto passes = [&](double BlockWork::Passes::* amount) {
     return blocks * sum(stages, [&](const StageCosts& s) {
              return s.work->step_passes.*amount * s.steps() + s.work->store_passes.*amount * s.repeats();

@@ -23,20 +23,15 @@ struct Case {
 };
 
 const std::vector<Case> kCases = {
-    {"v100", "C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=256", "f32"},
-    {"a100", "C[m,n] +=! A[m,k] * B[n,k]", "m=1024,n=512,k=512", "bf16"},
-    {"h200", "C[m,n] +=! A[m,k] * B[n,k]", "m=1024,n=1024,k=512", "bf16"},
-    {"mi210", "C[m,n] +=! A[m,k] * B[n,k]", "m=512,n=512,k=256", "f16"},
-    {"a100", "O[i] = X[i] * sigmoid(X[i])", "i=4194304", "bf16"},
-    {"rtx3090", "O[i] = X[i] + Y[i]", "i=2097152", "f32"},
-    {"v100", "S[i] +=! X[i,j]", "i=2048,j=512", "f32"},
-    {"v100", "O[n,f,y,x] +=! I[n,c,y+r-1,x+s-1] * W[f,c,r,s]", "n=4,f=64,y=28,x=28,c=64,r=3,s=3", "f32"},
-    {"a100", "M[i] max=! X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]", "i=4096,j=512",
-     "bf16"},
+    {"a100", "C[m,n] +=! A[m,k] * B[n,k]", "m=2048,n=2048,k=512", "bf16"},
+    {"h200", "C[m,n] +=! A[m,k] * B[n,k]", "m=2048,n=2048,k=512", "bf16"},
+    {"v100", "S[i] +=! X[i,j]", "i=8192,j=1024", "f32"},
+    {"a100", "O[i] = X[i] + Y[i]", "i=8388608", "f32"},
 };
 
 struct Both {
-  api::WorkCounts model, simulator;
+  api::Prediction model;
+  api::Simulation simulator;
 };
 
 Both counts_of(const Case& c) {
@@ -47,9 +42,9 @@ Both counts_of(const Case& c) {
   source.workload.dtype = c.dtype;
   base::Diagnostics diags;
   const auto compiled = api::compile(source.workload, a, {}, 1, 1, kSilent, diags);
-  const auto simulated = api::simulate(source, a, api::SimulationMode::kFull, 1, {}, kSilent, diags);
+  const auto simulated = api::simulate(source, a, api::SimulationMode::kSampled, 1, {}, kSilent, diags);
   require_no_errors(diags);
-  return {compiled->front().programs.front().prediction.counts.value(), simulated->front().simulation->counts.value()};
+  return {compiled->front().programs.front().prediction, simulated->front().simulation.value()};
 }
 
 double number_of(const std::vector<api::NamedNumber>& numbers, const std::string& name) {
@@ -59,11 +54,14 @@ double number_of(const std::vector<api::NamedNumber>& numbers, const std::string
 
 bool is_near(double a, double b, double ratio) { return std::abs(a - b) <= ratio * std::max(a, b); }
 
+// The last results are in the device's cache when the simulator ends, and on their way to the DRAM for the model: of
+// the DRAM what is read is compared.
 TEST(WorkCounts, AreThoseOfTheSimulator) {
-  constexpr double kOperations = 0.05, kBytes = 0.15, kInstructions = 0.25;
+  constexpr double kOperations = 0.03, kBytes = 0.05, kInstructions = 0.5, kEnergy = 0.2;
   for (const Case& c : kCases) {
     SCOPED_TRACE(fmt::format("{} {} {} on {}", c.op, c.sizes, c.dtype, c.chip));
-    const auto& [model, simulator] = counts_of(c);
+    const auto& [p, s] = counts_of(c);
+    const api::WorkCounts &model = p.counts.value(), &simulator = s.counts.value();
     EXPECT_TRUE(is_near(model.instructions, simulator.instructions, kInstructions))
         << "instructions " << model.instructions << ", simulated " << simulator.instructions;
     for (const api::NamedNumber& n : simulator.operations)
@@ -71,13 +69,17 @@ TEST(WorkCounts, AreThoseOfTheSimulator) {
           << n.name << " " << number_of(model.operations, n.name) << ", simulated " << n.number;
     ASSERT_EQ(model.moved.size(), simulator.moved.size());
     for (std::size_t l = 0; l < model.moved.size(); ++l) {
-      ASSERT_EQ(model.moved[l].name, simulator.moved[l].name);
-      const double a = model.moved[l].read_bytes + model.moved[l].written_bytes;
-      const double b = simulator.moved[l].read_bytes + simulator.moved[l].written_bytes;
-      EXPECT_TRUE(is_near(a, b, kBytes)) << model.moved[l].name << " " << a << " B, simulated " << b;
+      const api::MovedBytes &a = model.moved[l], &b = simulator.moved[l];
+      ASSERT_EQ(a.name, b.name);
+      if (b.read_bytes > 1e6)
+        EXPECT_TRUE(is_near(a.read_bytes, b.read_bytes, kBytes))
+            << a.name << " " << a.read_bytes << " " << b.read_bytes;
+      if (l > 0 && b.written_bytes > 1e6)
+        EXPECT_TRUE(is_near(a.written_bytes, b.written_bytes, kBytes))
+            << a.name << " " << a.written_bytes << " " << b.written_bytes;
     }
-    EXPECT_TRUE(is_near(model.block_us, simulator.block_us, 0.5))
-        << "blocks' time " << model.block_us << ", simulated " << simulator.block_us;
+    EXPECT_TRUE(is_near(p.energy.value().energy_uj, s.energy.value().energy_uj, kEnergy))
+        << p.energy->energy_uj << " uJ, simulated " << s.energy->energy_uj;
   }
 }
 

@@ -106,7 +106,7 @@ TEST_F(Compile, SaysWhatClockALimitLeavesToAMeasuredProgram) {
   EXPECT_NEAR(found.at("time_us").get<double>() * found.at("clock_mhz").get<double>(), 3000 * 1410, 1);
   EXPECT_EQ(json(with(measured, {"--limit", "400"})).at("clock_mhz"), 1410);
   EXPECT_THAT(bad_input({"limit", "--arch", "a100_pcie", "--time", "3000", "--power", "50", "--clock", "1410"}),
-              HasSubstr("--power: the board of a100_pcie draws 67."));
+              HasSubstr("--power: the board of a100_pcie draws 66.8 W at rest"));
   EXPECT_THAT(bad_input({"limit", "--arch", "a100_pcie", "--time", "1", "--power", "300", "--clock", "1500"}),
               HasSubstr("--clock: power.curve of a100_pcie ends at 1410 MHz"));
 }
