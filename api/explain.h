@@ -34,11 +34,11 @@ struct Elasticity {
   Change change;
   double elasticity = 0;                   // of the best program for the changed chip
   std::optional<double> elasticity_fixed;  // of the original program; absent if it does not fit the changed chip
-  std::optional<double> energy;            // likewise of the energy of the best program; absent without figures for it
   double predicted_us = 0;                 // of the best program, on the changed chip
   std::optional<double> fixed_us;          // of the original program, on the changed chip
   std::optional<double> here_us;           // of the changed chip's best program on the original chip, if it fits
   std::string bottleneck;                  // of the best program, on the changed chip
+  std::optional<double> energy = {};       // elasticity of the best program's energy; absent without figures for it
 };
 
 struct Refusal {

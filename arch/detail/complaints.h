@@ -43,6 +43,12 @@ class Complaints {
     diags_.error(blamed == nullptr ? place_of(layers_.chip, path) : blamed->at, text_of(path) + ": " + text);
   }
 
+  // Whether the file, or override, that states `other` extends the one that states the value.
+  bool is_older(const Path& path, const Path& other) const {
+    const base::Value *value = find_at(layers_.chip, path), *newer = find_at(layers_.chip, other);
+    return value != nullptr && newer != nullptr && layers_.height_of(*newer) > layers_.height_of(*value);
+  }
+
   // A note `path: text` at the value of that path.
   void note(const Path& path, const std::string& text) {
     diags_.note(place_of(layers_.chip, path), text_of(path) + ": " + text);

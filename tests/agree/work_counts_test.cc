@@ -57,7 +57,7 @@ bool is_near(double a, double b, double ratio) { return std::abs(a - b) <= ratio
 // The last results are in the device's cache when the simulator ends, and on their way to the DRAM for the model: of
 // the DRAM what is read is compared.
 TEST(WorkCounts, AreThoseOfTheSimulator) {
-  constexpr double kOperations = 0.03, kBytes = 0.05, kInstructions = 0.5, kEnergy = 0.2;
+  constexpr double kOperations = 0.03, kBytes = 0.05, kInstructions = 0.6, kEnergy = 0.2, kFew = 1e6;
   for (const Case& c : kCases) {
     SCOPED_TRACE(fmt::format("{} {} {} on {}", c.op, c.sizes, c.dtype, c.chip));
     const auto& [p, s] = counts_of(c);
@@ -71,12 +71,10 @@ TEST(WorkCounts, AreThoseOfTheSimulator) {
     for (std::size_t l = 0; l < model.moved.size(); ++l) {
       const api::MovedBytes &a = model.moved[l], &b = simulator.moved[l];
       ASSERT_EQ(a.name, b.name);
-      if (b.read_bytes > 1e6)
-        EXPECT_TRUE(is_near(a.read_bytes, b.read_bytes, kBytes))
-            << a.name << " " << a.read_bytes << " " << b.read_bytes;
-      if (l > 0 && b.written_bytes > 1e6)
-        EXPECT_TRUE(is_near(a.written_bytes, b.written_bytes, kBytes))
-            << a.name << " " << a.written_bytes << " " << b.written_bytes;
+      EXPECT_TRUE(b.read_bytes < kFew || is_near(a.read_bytes, b.read_bytes, kBytes))
+          << a.name << " " << a.read_bytes << " " << b.read_bytes;
+      EXPECT_TRUE(l == 0 || b.written_bytes < kFew || is_near(a.written_bytes, b.written_bytes, kBytes))
+          << a.name << " " << a.written_bytes << " " << b.written_bytes;
     }
     EXPECT_TRUE(is_near(p.energy.value().energy_uj, s.energy.value().energy_uj, kEnergy))
         << p.energy->energy_uj << " uJ, simulated " << s.energy->energy_uj;

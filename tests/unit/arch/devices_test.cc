@@ -78,7 +78,7 @@ TEST_P(EachDevice, StatesItsSchemaFirst) {
 // Every line with a number ends in a comment that says where the number is from and how far to trust it. Texts that are
 // sources or names themselves need none.
 TEST_P(EachDevice, GivesASourceForEachNumber) {
-  const std::regex number("(^|[ {:,\\[])-?[0-9]"), source("# \\[(D|M|S|P|E|X)\\] .{4,}$");
+  const std::regex number("(^|[ {:,\\[])-?[0-9]"), source("# \\[(D|M|S|P|E|F|C|X)\\] .{4,}$");
   const std::regex text("^ *(source|title|vendor|target|name): |^ *#");
   std::istringstream lines(text_of_file(path()));
   bool in_folded_text = false;

@@ -37,7 +37,7 @@ RC_GTEST_PROP(VoltageCurve, NeverFalls, ()) {
 
 TEST(Power, RefusesCurvesThatFallAndPointsThatAreNone) {
   EXPECT_THAT(errors_with("power.curve", "[0.7 V at 1 GHz, 0.6 V at 1.2 GHz]"),
-              ElementsAre(HasSubstr("power.curve: '0.6 V at 1200 MHz' is below '0.7 V at 1000 MHz'; voltages do not")));
+              ElementsAre(HasSubstr("power.curve: '0.6 V at 1.2 GHz' is below '0.7 V at 1000 MHz'; voltages do not")));
   EXPECT_THAT(errors_with("power.curve", "[0.7 V at 1 GHz, 0.8 V at 900 MHz]"), ElementsAre(HasSubstr("clocks rise")));
   EXPECT_THAT(errors_with("power.curve", "[1 GHz]"),
               ElementsAre(HasSubstr("expected a point such as '0.706 V at 1065 MHz', got '1 GHz'")));
@@ -46,12 +46,13 @@ TEST(Power, RefusesCurvesThatFallAndPointsThatAreNone) {
 TEST(Power, RefusesALimitThatTheBoardExceedsAtRest) {
   EXPECT_THAT(errors_with("power.limit", "40 W"),
               ElementsAre(testing::AllOf(HasSubstr("power.limit: 40 W is no more than"), HasSubstr("at rest"))));
+  EXPECT_TRUE(load("a100_pcie", {{"core.count", "1080"}}).chip) << "no mistake of the limit";
 }
 
 TEST(EnergyKeys, NameInstructionsAndLevelsOfTheChip) {
   EXPECT_THAT(errors_with("energy.operations.mma.b16.operation", "1 pJ"),
               ElementsAre(HasSubstr("no instruction of `compute`; did you mean 'mma.f16'?")));
-  EXPECT_THAT(errors_with("energy.levels.l3.byte", "1 pJ/B"), ElementsAre(HasSubstr("did you mean 'l1'?")));
+  EXPECT_THAT(errors_with("energy.levels.l3.byte", "1 pJ/B"), ElementsAre(HasSubstr("did you mean 'l2'?")));
   EXPECT_THAT(errors_with("energy.levels.l2.activate", "1 pJ"), ElementsAre(HasSubstr("the level is no DRAM")));
   EXPECT_THAT(errors_with("energy.levels.l2.byte", "1 pJ"),
               ElementsAre(HasSubstr("expected an energy of a byte such as '1.4 pJ/B'")));

@@ -63,7 +63,7 @@ TEST(Price, IsPrintedByPart) {
 }
 
 TEST(Price, RefusesADieLargerThanAWafer) {
-  const arch::ArchSpec a = chip_of("a100", {{"core.count", "20000"}, {"power.limit", "100000 W"}});
+  const arch::ArchSpec a = chip_of("a100", {{"core.count", "20000"}});
   base::Diagnostics diags;
   const auto area = energy::area_of(a, technology(), {}, diags);
   ASSERT_TRUE(area);
