@@ -78,6 +78,9 @@ arch::ArchSpec geometry_key(const arch::ArchSpec& a) {
   out.error_bands_hold = true;
   out.error_bands_anyway = false;
   out.baselines = {};
+  out.power.reset();
+  out.energy.reset();
+  out.die.reset();
   for (arch::Level& level : out.memory) {
     if (auto* scratchpad = std::get_if<arch::ScratchpadLevel>(&level)) {
       scratchpad->latency.reset();

@@ -21,11 +21,12 @@ constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
 
-// Whether an entry of `compute` is more than one instruction's own work: products of a matrix.
+// Whether an entry of `compute` is more than one instruction's own work: products of a matrix, whose elements lie in
+// fragments.
 bool needs_energy(const arch::ArchSpec& a, std::string_view entry) {
   const auto known =
       std::find_if(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) { return c.name == entry; });
-  return known != a.compute.end() && !arch::is_scalar_unit(*known);
+  return known != a.compute.end() && known->fragments.has_value();
 }
 
 // Energies of a program's counts, in picojoules at the voltage that the chip's figures are stated at.

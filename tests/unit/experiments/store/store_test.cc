@@ -439,6 +439,7 @@ TEST_F(StoreTest, KeepsPartsOfRowsAsTheyAre) {
     with.prediction = prediction_with_energy(10);
     to.add({s.base, s.request, s.first}, RowTexts(with, "{}"));
     to.add({s.changed, s.request, s.first}, RowTexts(row(9), "{}"));
+    to.commit();
   }
   bool seen_with = false, seen_without = false;
   const Store store = reader();
