@@ -6,6 +6,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -65,7 +66,7 @@ class TechnologyFolder : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ = testing::TempDir() + "tilescope_technology";
+  std::filesystem::path folder_ = fmt::format("{}tilescope_technology.{}", testing::TempDir(), getpid());
 };
 
 TEST_F(TechnologyFolder, MistakesHavePlaces) {
