@@ -15,8 +15,8 @@ namespace {
 using base::Value;
 
 // Of a chip: its names, and what has a rule of its own (arch/layers.cc) or is of no time.
-constexpr std::array<std::string_view, 9> kOfNoTime = {"name",        "title",     "vendor",      "board", "extends",
-                                                       "calibration", "baselines", "error_bands", "die"};
+constexpr std::array<std::string_view, 11> kOfNoTime = {
+    "name", "title", "vendor", "board", "extends", "calibration", "baselines", "error_bands", "die", "power", "energy"};
 // Of any part: who says so.
 constexpr std::array<std::string_view, 2> kSources = {"source", "residual"};
 

@@ -75,9 +75,15 @@ std::vector<std::string> missing_keys(const arch::ArchSpec& a, const Counts& cou
   for (const OperationCount& o : counts.operations)
     if (needs_energy(a, o.name) && !a.energy->operations.contains(std::string(o.name)))
       out.push_back(fmt::format("energy.operations.{}: what one of its multiply-adds costs", o.name));
-  for (const LevelCount& l : counts.levels)
-    if (l.read_bytes + l.written_bytes > 0 && !a.energy->levels.contains(std::string(l.name)))
+  for (const LevelCount& l : counts.levels) {
+    const auto known = a.energy->levels.find(std::string(l.name));
+    if (l.read_bytes + l.written_bytes > 0 && known == a.energy->levels.end())
       out.push_back(fmt::format("energy.levels.{}: what a byte costs there", l.name));
+    const auto* dram = std::get_if<arch::DramLevel>(arch::level_named(a, l.name));
+    if (dram != nullptr && known != a.energy->levels.end() && known->second.activate &&
+        (!dram->row || dram->banks == 0))
+      out.push_back(fmt::format("memory.{}: `row` and `banks`, without which no activates are counted", l.name));
+  }
   if (counts.link_bytes > 0 && !a.energy->link) out.emplace_back("energy.link: what a byte between cores costs");
   return out;
 }

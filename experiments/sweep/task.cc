@@ -83,7 +83,8 @@ std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const SweepSpec& sp
   const auto estimates = sequence->estimates(programs, a);
   for (std::size_t w = 0; w < alone.size(); ++w)
     if (const auto& estimate = estimates[spec.workloads[w].in_sequence])
-      alone[w].row.prediction = api::prediction_of(*estimate, a, *alone[w].program);
+      alone[w].row.prediction =
+          api::prediction_of(*estimate, a, *alone[w].program, api::UnderLimit::kLeftOut);  // as in api/compile.cc
   return alone;
 }
 

@@ -49,6 +49,12 @@ TEST(Power, RefusesALimitThatTheBoardExceedsAtRest) {
   EXPECT_TRUE(load("a100_pcie", {{"core.count", "1080"}}).chip) << "no mistake of the limit";
 }
 
+TEST(Power, IsOfNoTime) {
+  EXPECT_TRUE(chip_of("v100", {{"power.limit", "200 W"}}).error_bands_hold);
+  EXPECT_TRUE(chip_of("v100", {{"energy.instruction", "20 pJ"}}).error_bands_hold);
+  EXPECT_FALSE(chip_of("v100", {{"core.count", "79"}}).error_bands_hold);
+}
+
 TEST(EnergyKeys, NameInstructionsAndLevelsOfTheChip) {
   EXPECT_THAT(errors_with("energy.operations.mma.b16.operation", "1 pJ"),
               ElementsAre(HasSubstr("no instruction of `compute`; did you mean 'mma.f16'?")));
