@@ -15,7 +15,7 @@ using base::List;
 using base::Map;
 using base::Value;
 
-// Of the time, then of the energy; nothing below what counts.
+// Magnitudes of the elasticities of time and energy; 0 below kMinElasticity.
 using Effects = std::pair<double, double>;
 double effect_of(double elasticity) { return std::abs(elasticity) < kMinElasticity ? 0 : std::abs(elasticity); }
 Effects effects_of(const Elasticity& e) { return {effect_of(e.elasticity), effect_of(e.energy.value_or(0))}; }

@@ -26,7 +26,7 @@ struct Part {
   double uj = 0;
 };
 
-// Of a program at one clock. Microjoules, microseconds, watts.
+// The energy of a program at one clock, in microjoules, microseconds and watts.
 struct Energy {
   arch::Hertz clock;
   double time_us = 0;

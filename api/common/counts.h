@@ -54,7 +54,7 @@ void describe(V& v, base::Is<WorkCounts> auto& c) {
 struct EnergyRow {
   double energy_uj = 0, power_w = 0;
   std::vector<NamedNumber> parts;
-  // Absent where the board exceeds its limit at any clock, and where nobody looked for a clock under it.
+  // Absent where the board exceeds its limit at any clock, and for programs whose clock was not searched.
   std::optional<double> limit_clock_mhz, time_at_limit_us, energy_at_limit_uj;
 };
 
