@@ -39,7 +39,8 @@ struct WorkCounts {
 
 template <class V>
 void describe(V& v, base::Is<WorkCounts> auto& c) {
-  v.field({"instructions", "", "Instructions that warps issue, or threads of cores that exchange data."}, c.instructions);
+  v.field({"instructions", "", "Instructions that warps issue, or threads of cores that exchange data."},
+          c.instructions);
   v.numbers({{"operations", "", "By instruction of `compute`: multiply-adds of a matrix, lanes of any other one."},
              "",
              "operations."},

@@ -269,7 +269,8 @@ VertexWork vector_work(const tile::TileSpace& space, const tile::Extents& block,
     bytes += std::ssize(o.reads) * width * o.element.n;
     one_by_one += std::ssize(o.reads) * ceil_div(width * o.element.n, path);
   }
-  const double arithmetic = of(instructions_of(space)), store = of(ceil_div(width * space.output.element.n, stored_a_cycle(a)));
+  const double arithmetic = of(instructions_of(space)),
+               store = of(ceil_div(width * space.output.element.n, stored_a_cycle(a)));
   const double of_results = vectors_of(results, a.core.max_block_threads, width);
   const arch::VertexOverhead none, &library = c.overhead ? *c.overhead : none;
   double vectors = of_results, load = of(ceil_div(bytes, path)), issued = std::max(arithmetic, load);

@@ -107,6 +107,7 @@ struct Moved {
   double read = 0, written = 0;            // bytes of the cores' memories
   double sent = 0;                         // between cores
   double dram_read = 0, dram_written = 0;  // in whole bursts
+  double activates = 0;                    // a row for each piece of neighbouring bytes in a channel
 };
 
 class Exchanged {
@@ -123,7 +124,9 @@ class Exchanged {
     const tile::Operand& o = s_.space->output;
     const double stored = of(o.elements * o.element.n);
     out.read += stored;
-    out.dram_written += stored * bursts_per_byte(o, tile::result_windows(s_, true), tile::partial_sums(s_));
+    const Bursts b = bursts_of(o, tile::result_windows(s_, true), tile::partial_sums(s_));
+    out.dram_written += stored * b.bytes;
+    out.activates += stored * b.pieces;
     return out;
   }
 
@@ -146,7 +149,9 @@ class Exchanged {
     const std::int64_t boxes = different_boxes(i), sharing = sharing_of(o);
     const double sent = multicasts() ? b.from_home * of(boxes) / of(sharing) : b.from_home;
     if (tile::homes_in_dram(stages_, a_) && tile::is_outside(stages_, number_, i)) {
-      out.dram_read += sent * bursts_per_byte(o, tile::input_windows(s_, i), 1);
+      const Bursts bursts = bursts_of(o, tile::input_windows(s_, i), 1);
+      out.dram_read += sent * bursts.bytes;
+      out.activates += sent * bursts.pieces;
       return;
     }
     out.read += sent;
@@ -265,10 +270,14 @@ class Exchanged {
     return out;
   }
 
-  // Bytes of whole bursts over those asked for, in runs that begin anywhere that a block may begin, or its share where
-  // `parts` cores share one.
-  double bursts_per_byte(const tile::Operand& o, const tile::Windows& windows, std::int64_t parts) const {
-    const std::int64_t burst = arch::transaction_of(*arch::dram_of(a_)).n, element = o.element.n;
+  // For each byte that is asked for, bytes of whole bursts and pieces in one channel: of runs that begin anywhere that
+  // a block may begin, or its share where `parts` cores share one.
+  struct Bursts {
+    double bytes = 1, pieces = 1;
+  };
+  Bursts bursts_of(const tile::Operand& o, const tile::Windows& windows, std::int64_t parts) const {
+    const arch::DramLevel& dram = *arch::dram_of(a_);
+    const std::int64_t burst = arch::transaction_of(dram).n, element = o.element.n;
     const tile::Extents tile = tile::window_extents(s_, windows);
     const tile::TileShape box = tile::data_tile(o, tile);
     std::int64_t aligned = burst, stride = element, run = 1;
@@ -290,7 +299,8 @@ class Exchanged {
     const std::int64_t share = ceil_div(tile::data_tile_elements_inside(o, tile), parts);
     if (parts > 1) run = std::min(run, share), aligned = std::gcd(aligned, share * element);
     const double bytes = of(run * element);
-    return (std::max(0.0, bytes - of(aligned)) / of(burst) + 1) * of(burst) / bytes;
+    return {(std::max(0.0, bytes - of(aligned)) / of(burst) + 1) * of(burst) / bytes,
+            std::max(1.0, bytes / of(dram.interleave->n)) / bytes};
   }
 
   std::span<const BspStage> stages_;
@@ -320,15 +330,14 @@ energy::Counts work_counts(std::span<const BspStage> stages, std::size_t number,
   count(instruction, calls);
   VertexWork additions;
   const base::Dtype sum = s.space->expression.accumulate;
-  if (const arch::ComputeSpec* adds = arch::scalar_unit_of(a, sum, sum);
-      adds != nullptr && tile::partial_sums(s) > 1) {
+  if (const arch::ComputeSpec* adds = arch::scalar_unit_of(a, sum, sum); adds != nullptr && tile::partial_sums(s) > 1) {
     additions = additions_of(s, *adds, a);
     count(*adds, additions);
   }
   const Moved moved = Exchanged(stages, number, a).all();
   if (const arch::DramLevel* dram = arch::dram_of(a)) {
     out.levels.push_back({dram->name, moved.dram_read, moved.dram_written});
-    if (dram->row) out.activates = (moved.dram_read + moved.dram_written) / of(dram->row->n);
+    out.activates = moved.activates;
   }
   out.levels.push_back({arch::scratchpad_of(a)->name, calls.read + additions.read + moved.read,
                         calls.written + additions.written + moved.written});

@@ -10,7 +10,6 @@
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
-#include "arch/pipes.h"
 #include "base/integer.h"
 #include "lower/bsp/places.h"
 #include "sim/bsp/detail/arithmetic.h"
@@ -157,10 +156,8 @@ class StageRun {
       if (const auto load = fabric_->load(e); load && load->links_taken > counted_beyond_) {
         counted_ = true;
         out.dram = fabric_->dram_of(e);
-        // Each row once, as where all that is asked of it comes together.
-        if (const arch::DramLevel* dram = arch::dram_of(chip_); dram != nullptr && dram->row)
-          out.work.activates = static_cast<double>(out.dram.read_bytes + out.dram.written_bytes) /
-                               static_cast<double>(dram->row->n);
+        // Of rows that are open nothing is known: one for each access.
+        out.work.activates = static_cast<double>(out.dram.requests);
         return load->busiest + load->way;
       }
     const Cycle lasted = loop_.exchange(e);
@@ -293,7 +290,6 @@ class StageRun {
     std::vector<std::int64_t> extents(s_.axes.size());
     for (std::int64_t step = r.first; step < r.last; ++step) {
       const Counters at = counters_at(s_, step);
-      const bool continued = is_continued(at);
       for (std::size_t c = 0; c < busy.size(); ++c) {
         const CoreClass& alike = classes_.all()[c];
         std::int64_t points = 1;
@@ -302,7 +298,7 @@ class StageRun {
           points *= extents[a];
         }
         busy[c] += arithmetic_.block(extents);
-        t.work += static_cast<double>(alike.cores) * arithmetic_.work(extents, continued);
+        t.work += static_cast<double>(alike.cores) * arithmetic_.work(extents, is_continued(c, at));
         if (counts_ != nullptr) counts_->points += points * alike.cores;
       }
     }
@@ -316,11 +312,21 @@ class StageRun {
     t.work += stored.work;
   }
 
-  // Whether a step adds to the sums of one before it.
-  bool is_continued(const Counters& at) const {
+  // Whether a core adds to the sums of a step before: blocks of slices that others begin with may be empty.
+  bool is_continued(std::size_t number, const Counters& at) {
+    if (first_blocks_.empty())
+      for (const CoreClass& alike : classes_.all()) first_blocks_.push_back(first_blocks_of(alike.first));
     for (std::size_t a = 0; a < s_.axes.size(); ++a)
-      if (s_.axes[a].reduced && at[a] > 0) return true;
+      if (s_.axes[a].reduced && at[a] > first_blocks_[number][a]) return true;
     return false;
+  }
+  // By axis, the counter of a core's first block that is not empty.
+  Counters first_blocks_of(std::int64_t core) const {
+    Counters at(s_.axes.size(), 0);
+    for (std::size_t a = 0; a < s_.axes.size(); ++a)
+      while (at[a] + 1 < blocks_of(s_.axes[a]) && window_of(s_, a, lower::bsp::Window::kBlock, core, at).length == 0)
+        ++at[a];
+    return at;
   }
 
   void reduce() {
@@ -390,38 +396,14 @@ class StageRun {
     k.waves = static_cast<double>(steps_of(s_));
     k.simulated_steps_ratio = static_cast<double>(simulated_) / static_cast<double>(steps_of(s_));
     k.exact = simulated_ == steps_of(s_) && !counted_;
-    k.counts = counts_of(dram);
-    k.counts.block_us = static_cast<double>(s_.cores * (k.cycles - k.launch)) / static_cast<double>(chip_.clock.n) * 1e6;
-    return k;
-  }
-
-  // What the stage did, of whose exchanges the DRAM's part is given.
-  energy::Counts counts_of(const LevelStatistics& dram) const {
     Work all = arranged_.work;
     for (const RoundCost& t : taken_) all += t.work;
     all += reduced_.work;
     all += stored_.work;
-    energy::Counts out;
-    const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip_);
-    const auto hold = [&](std::string_view instruction, double cycles) {
-      for (const arch::PipeShare& s : arch::shares_of(pipes, instruction)) out.pipe_cycles[s.pipe] += s.share * cycles;
-    };
-    out.add_operations(arithmetic_.instruction().name, all.lanes);
-    hold(arithmetic_.instruction().name, all.arithmetic);
-    if (const arch::ComputeSpec* adds = arithmetic_.adds(); adds != nullptr) {
-      out.add_operations(adds->name, added_.lanes);
-      hold(adds->name, added_.arithmetic);
-    }
-    all += added_;
-    hold(arch::kMemoryAccesses, all.paths);
-    out.instructions = all.instructions;
-    if (const arch::DramLevel* level = arch::dram_of(chip_))
-      out.levels.push_back(
-          {level->name, static_cast<double>(dram.read_bytes), static_cast<double>(dram.written_bytes)});
-    out.levels.push_back({arch::scratchpad_of(chip_)->name, all.read, all.written});
-    out.activates = all.activates;
-    out.link_bytes = all.sent;
-    return out;
+    k.counts = counts_of(all, added_, arithmetic_, chip_, dram);
+    k.counts.block_us =
+        static_cast<double>(s_.cores * (k.cycles - k.launch)) / static_cast<double>(chip_.clock.n) * 1e6;
+    return k;
   }
 
   // Both return when it is over.
@@ -466,7 +448,8 @@ class StageRun {
   std::vector<Round> rounds_;
   std::vector<RoundCost> taken_;
   RoundCost arranged_, reduced_, stored_;
-  Work added_;  // of partial sums
+  Work added_;                          // of partial sums
+  std::vector<Counters> first_blocks_;  // by class of cores
   std::vector<int> shown_cores_;
   std::int64_t phases_ = 0, simulated_ = 0;
   bool counted_ = false;  // an exchange

@@ -2,7 +2,11 @@
 #include "sim/bsp/detail/work.h"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include "arch/hierarchy.h"
+#include "arch/pipes.h"
 #include "base/integer.h"
 #include "sim/bsp/detail/arithmetic.h"
 
@@ -118,6 +122,29 @@ Work Arithmetic::adding_work(std::int64_t elements, std::int64_t parts) const {
   out.paths = of(vectors * (parts * load + store));
   out.read = of(elements * parts * base::size_of(sum_).n);
   out.written = of(elements * base::size_of(sum_).n);
+  return out;
+}
+
+energy::Counts counts_of(const Work& all, const Work& added, const Arithmetic& arithmetic, const arch::ArchSpec& chip,
+                         const LevelStatistics& dram) {
+  energy::Counts out;
+  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip);
+  const auto hold = [&](std::string_view instruction, double cycles) {
+    for (const arch::PipeShare& s : arch::shares_of(pipes, instruction)) out.pipe_cycles[s.pipe] += s.share * cycles;
+  };
+  out.add_operations(arithmetic.instruction().name, all.lanes);
+  hold(arithmetic.instruction().name, all.arithmetic);
+  if (const arch::ComputeSpec* adds = arithmetic.adds(); adds != nullptr) {
+    out.add_operations(adds->name, added.lanes);
+    hold(adds->name, added.arithmetic);
+  }
+  hold(arch::kMemoryAccesses, all.paths + added.paths);
+  out.instructions = all.instructions + added.instructions;
+  if (const arch::DramLevel* level = arch::dram_of(chip))
+    out.levels.push_back({level->name, of(dram.read_bytes), of(dram.written_bytes)});
+  out.levels.push_back({arch::scratchpad_of(chip)->name, all.read + added.read, all.written + added.written});
+  out.activates = all.activates;
+  out.link_bytes = all.sent;
   return out;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a stage does on cores that exchange (energy/counts.h), in closed form from its schedule: blocks by their extents,
-// exchanges by what all cores together bring. Bytes of a core's memory are those that instructions load, sums that a
-// call adds to and leaves, and what exchanges take from it, once for all receivers, and bring.
+// What a stage does on cores that exchange (energy/counts.h), in closed form from its schedule: blocks by their
+// extents, exchanges by what all cores together bring. Bytes of a core's memory are those that instructions load, sums
+// that a call adds to and leaves, and what exchanges take from it, once for all receivers, and bring.
 //
-// Ignores: the conversion of sums to results; a library's start of a call and of its blocks of coefficients; that a row
-// of the DRAM is opened more than once.
+// Ignores: the conversion of sums to results; a library's start of a call and of its blocks of coefficients.
 
 #include <cstddef>
 #include <span>

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "energy/counts.h"
 #include "lower/bsp/supersteps.h"
 #include "sim/bsp/detail/work.h"
 #include "sim/common/cycle.h"
+#include "sim/common/report.h"
 
 namespace tilescope::sim::bsp {
 
@@ -89,5 +91,9 @@ class Arithmetic {
   std::map<std::vector<std::int64_t>, Cycle> known_;
   std::map<std::vector<std::int64_t>, Work> known_work_;
 };
+
+// What a stage did: calls and exchanges, the adding up of partial sums, what the DRAM gave and took in whole bursts.
+energy::Counts counts_of(const Work& all, const Work& added, const Arithmetic& arithmetic, const arch::ArchSpec& chip,
+                         const LevelStatistics& dram);
 
 }  // namespace tilescope::sim::bsp
