@@ -172,7 +172,7 @@ TEST(WorkCounts, OfBuiltProgramsOnCoresThatExchange) {
     SCOPED_TRACE(fmt::format("{} {} on {}", op, sizes, name));
     const arch::ArchSpec a = chip(name);
     base::Diagnostics diags;
-    const auto found = construct::bsp::construct(expression(op, sizes, {}, dtype), a, 3, {}, diags);
+    const auto found = construct::bsp::construct(expression(op, sizes, {}, dtype), a, 1, {}, diags);
     ASSERT_FALSE(found.empty());
     for (const tile::BspStage& s : found) {
       SCOPED_TRACE(tile::in_words(s));
