@@ -64,8 +64,8 @@ api::Prediction prediction(double us) {
 // Parts that may be absent, with numbers by name of their own.
 api::Prediction prediction_with_energy(double us) {
   api::Prediction p = prediction(us);
-  p.counts =
-      api::WorkCounts{1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4};
+  p.counts = api::WorkCounts{
+      1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4, 640};
   p.energy = api::EnergyRow{20, 250, {{"rest", 5}, {"dram", 15}}, 1260, 1.1 * us, {}};
   return p;
 }
@@ -461,7 +461,7 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 9"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 11"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {
