@@ -52,6 +52,7 @@ constexpr std::array kColumns = {
           "why the point is simulated too: base, front, neighbour (within the band of the front), validation"},
     Words{"point", "the chip's values on the axes of the sweep"},
     Words{"cost", "the value of the sweep's cost expression"},
+    Words{"best by", "objectives of which the point has the best value of all that meet the constraints"},
     Words{"sim/pred", "simulated over predicted time"},
     Words{"interval",
           "80 % interval of the simulated time, from the simulated over predicted times of other chips in the "
