@@ -27,7 +27,8 @@ class Nsga2 : public Plan {
   Nsga2(const DesignSpace& space, const Nsga2Options& options)
       : space_(space),
         numbers_(space),
-        options_(options),
+        evaluations_(options.evaluations),
+        size_(options.population_size()),
         draw_(options.seed),
         known_(space.designs.size()),
         shuffled_(space.designs.size()) {
@@ -41,8 +42,7 @@ class Nsga2 : public Plan {
     judged_ += merits.size();
     children_.clear();
     if (!population_.empty()) select();
-    const std::size_t wanted =
-        std::min({options_.population, options_.evaluations - judged_, space_.designs.size() - judged_});
+    const std::size_t wanted = std::min({size_, evaluations_ - judged_, space_.designs.size() - judged_});
     while (children_.size() < wanted) {
       const std::size_t child = population_.empty() ? unknown() : new_child();
       known_[child] = true;
@@ -65,14 +65,14 @@ class Nsga2 : public Plan {
     for (const Member& m : population_) merits.push_back(m.merit);
     const auto ranks = ranks_of(merits);
     std::vector<Member> kept;
-    for (std::size_t r = 0; r < ranks.size() && kept.size() < options_.population; ++r) {
+    for (std::size_t r = 0; r < ranks.size() && kept.size() < size_; ++r) {
       const std::vector<double> crowding = crowding_of(merits, ranks[r]);
       std::vector<std::size_t> order(ranks[r].size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t a, std::size_t b) { return crowding[a] > crowding[b]; });
       for (const std::size_t i : order) {
-        if (kept.size() == options_.population) break;
+        if (kept.size() == size_) break;
         Member& m = kept.emplace_back(std::move(population_[ranks[r][i]]));
         m.rank = r;
         m.crowding = crowding[i];
@@ -154,7 +154,7 @@ class Nsga2 : public Plan {
 
   const DesignSpace& space_;
   DesignNumbers numbers_;
-  Nsga2Options options_;
+  std::size_t evaluations_, size_;  // the latter: of the population
   Draw draw_;
   std::vector<Member> population_;
   std::vector<std::size_t> children_;
@@ -165,6 +165,11 @@ class Nsga2 : public Plan {
 };
 
 }  // namespace
+
+std::size_t Nsga2Options::population_size() const {
+  constexpr std::size_t kLeast = 8, kMost = 50;
+  return population > 0 ? population : std::clamp(evaluations / 10, kLeast, kMost);
+}
 
 std::unique_ptr<Plan> nsga2(const DesignSpace& space, const Nsga2Options& options) {
   return std::make_unique<Nsga2>(space, options);

@@ -33,8 +33,10 @@ class Plan {
 
 struct Nsga2Options {
   std::size_t evaluations = 0;  // designs that are judged, at most
-  std::size_t population = 100;
+  std::size_t population = 0;   // 0: a tenth of the evaluations, from 8 to 50
   std::int64_t seed = 1;
+
+  std::size_t population_size() const;
 };
 
 // NSGA-II (Deb et al., 2002) over indices: tournaments by rank and crowding, crossover of each axis by itself, mutation
@@ -45,6 +47,9 @@ std::unique_ptr<Plan> nsga2(const DesignSpace& space, const Nsga2Options& option
 // Ends and middles of all ordered axes with every value of the others; then designs one step along one axis from the
 // front, until there is no new one; then with half the step, down to steps of one value. The space outlives the plan.
 std::unique_ptr<Plan> refine(const DesignSpace& space);
+
+// Those designs, all at once.
+std::unique_ptr<Plan> listed(std::vector<std::size_t> designs);
 
 // Designs by their index.
 class DesignNumbers {

@@ -11,40 +11,15 @@
 #include "experiments/multi_fidelity/choice.h"
 #include "experiments/objectives/stored.h"
 #include "experiments/sweep/detail/runner.h"
+#include "experiments/sweep/detail/space.h"
 
 namespace tilescope::experiments {
 namespace {
 
-// The axes of a sweep as a plan sees them: the base, those of the file, the source of programs.
-DesignSpace space_of(const SweepSpec& spec, const SweepPlan& plan) {
-  DesignSpace out;
-  const auto add_axis = [&](std::size_t values, bool ordered) {
-    out.sizes.push_back(values);
-    out.ordered.push_back(ordered);
-  };
-  add_axis(spec.bases.size(), false);
-  for (const SweepAxis& a : spec.axes) {
-    if (a.equals) continue;
-    // Numbers that rise or fall; tied paths go by the first one.
-    const auto number = [](const std::vector<StoredValue>& v) { return v.front().number; };
-    const bool numbers = std::all_of(a.values.begin(), a.values.end(), [&](const auto& v) { return number(v); });
-    const auto before = [&](const auto& v, const auto& w) { return *number(v) < *number(w); };
-    const bool ordered = numbers && (std::is_sorted(a.values.begin(), a.values.end(), before) ||
-                                     std::is_sorted(a.values.rbegin(), a.values.rend(), before));
-    add_axis(a.values.size(), ordered);
-  }
-  add_axis(spec.programs.size(), false);
-  for (const PlannedPoint& p : plan.points) {
-    if (p.point.is_base) continue;
-    out.designs.push_back(p.index);
-    out.designs.back().push_back(p.programs.value());
-  }
-  return out;
-}
-
 std::unique_ptr<Plan> plan_of(const PointChoice& choice, const DesignSpace& space) {
   if (choice.by == PointChoice::By::kRefine) return refine(space);
-  return nsga2(space, {choice.evaluations, choice.population, choice.seed});
+  if (choice.by == PointChoice::By::kListed) return listed(choice.listed);
+  return nsga2(space, choice.nsga2);
 }
 
 }  // namespace

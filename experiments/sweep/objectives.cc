@@ -190,11 +190,11 @@ void read_nsga2(const Value& v, const SweepFile& file, PointChoice& out) {
   constexpr std::int64_t kMaxPopulation = 10'000;  // the sort by domination takes its square
   base::Fields f(v, "nsga2", file.diags);
   const Value* evaluations = f.require("evaluations");
-  out.evaluations =
+  out.nsga2.evaluations =
       static_cast<std::size_t>(base::as_integer(evaluations, "evaluations", {1, kMaxPoints}, file.diags).value_or(1));
   if (const auto n = base::as_integer(f.take("population"), "population", {4, kMaxPopulation}, file.diags))
-    out.population = static_cast<std::size_t>(*n);
-  out.seed = base::as_integer(f.take("seed"), "seed", {0, kMaxSeed}, file.diags).value_or(out.seed);
+    out.nsga2.population = static_cast<std::size_t>(*n);
+  out.nsga2.seed = base::as_integer(f.take("seed"), "seed", {0, kMaxSeed}, file.diags).value_or(out.nsga2.seed);
   f.finish();
   out.evaluations_at = evaluations == nullptr ? v.at : evaluations->at;
 }
@@ -208,7 +208,10 @@ std::string PointChoice::text() const {
     case By::kRefine:
       return "refine around front";
     case By::kNsga2:
-      return fmt::format("nsga2, {} evaluations, population {}, seed {}", evaluations, population, seed);
+      return fmt::format("nsga2, {} evaluations, population {}, seed {}", nsga2.evaluations, nsga2.population_size(),
+                         nsga2.seed);
+    case By::kListed:
+      return listed_as;
   }
   return {};
 }

@@ -293,10 +293,10 @@ class Planner {
 
   bool check_evaluations() {
     const std::size_t points = plan_.points.size() - spec_.bases.size();
-    if (spec_.choice.by != PointChoice::By::kNsga2 || spec_.choice.evaluations <= points) return true;
+    if (spec_.choice.by != PointChoice::By::kNsga2 || spec_.choice.nsga2.evaluations <= points) return true;
     diags_.error(spec_.choice.evaluations_at,
                  fmt::format("evaluations: {}, and the sweep has {} points; leave `plan` out, and all are judged",
-                             spec_.choice.evaluations, points));
+                             spec_.choice.nsga2.evaluations, points));
     return false;
   }
 

@@ -81,7 +81,7 @@ void SweepRunner::find_work() {
       static_cast<std::size_t>(std::count_if(plan_.points.begin(), plan_.points.end(), [](const PlannedPoint& p) {
         return p.asked && p.chip && p.point.pruned.empty() && !p.point.is_base;
       }));
-  progress_.points_all = std::max(progress_.points_all, spec_.choice.evaluations);
+  progress_.points_all = std::max(progress_.points_all, spec_.choice.nsga2.evaluations);
   if (!is_planned()) progress_.points_known = progress_.points_done;
   tell_(progress_);
 }

@@ -63,9 +63,14 @@ std::optional<SweepState> stored_state(const std::string& path, const SweepSpec&
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& tell, Diagnostics& diags) {
   const auto spec = read_sweep(request.file, request.jobs, diags);
+  return run_sweep(spec ? &*spec : nullptr, request, stop, tell, diags);
+}
+
+std::optional<SweepRun> run_sweep(const SweepSpec* spec, const SweepRequest& request, const std::function<bool()>& stop,
+                                  const std::function<void(const SweepProgress&)>& tell, Diagnostics& diags) {
   if (std::string why = why_no_file(request.store); !why.empty())  // before minutes of planning
     diags.error({diags.add_source(request.store)}, std::move(why));
-  if (!spec || !diags.ok() || (request.shard && !check_shards(*spec, diags))) return std::nullopt;
+  if (spec == nullptr || !diags.ok() || (request.shard && !check_shards(*spec, diags))) return std::nullopt;
   SweepRun out;
   const auto ended_before = [&]() -> std::optional<SweepRun> {
     if (!diags.ok()) return std::nullopt;

@@ -30,6 +30,10 @@ namespace tilescope::experiments {
 // The programs of the spec's files, by file and base: one an operator.
 using FilePrograms = std::map<std::pair<const SweepPrograms*, std::size_t>, std::vector<GivenForWorkload>>;
 
+// Runs a sweep as sweep() does; `spec` is null after errors, to which those of the request are added.
+std::optional<SweepRun> run_sweep(const SweepSpec* spec, const SweepRequest& request, const std::function<bool()>& stop,
+                                  const std::function<void(const SweepProgress&)>& tell, base::Diagnostics& diags);
+
 class SweepRunner {
  public:
   using Stop = std::function<bool()>;

@@ -16,6 +16,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "energy/technology.h"
+#include "experiments/explore/plan.h"
 #include "experiments/objectives/formula.h"
 #include "experiments/store/store.h"
 #include "expr/expression.h"
@@ -82,9 +83,10 @@ struct SweepObjectives {
 
 // Which points of the grid are judged.
 struct PointChoice {
-  enum class By { kGrid, kRefine, kNsga2 } by{};
-  std::size_t evaluations = 0, population = 50;
-  std::int64_t seed = 1;
+  enum class By { kGrid, kRefine, kNsga2, kListed } by{};
+  Nsga2Options nsga2;
+  std::vector<std::size_t> listed;  // points without bases, by number
+  std::string listed_as;            // what text() calls them
   base::Position at, evaluations_at;
 
   // "nsga2, 2000 evaluations, population 50, seed 1"; "grid".
@@ -120,7 +122,7 @@ struct SweepSpec {
 // depends.
 std::optional<SweepSpec> read_sweep(const std::string& file, int jobs, base::Diagnostics& diags);
 
-// The file as its parts read it.
+// The file, or another text, as its parts read it.
 struct SweepFile {
   std::string name, folder, text;
   int jobs;
