@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "arch/derive.h"
 #include "base/option.h"
 #include "energy/energy.h"
+#include "energy/scaling.h"
 
 namespace tilescope::api {
 
@@ -24,12 +24,12 @@ std::optional<LimitRow> clock_at_limit(const LimitQuestion& question, const arch
                        : a.power->limit ? std::optional(a.power->limit->v)
                                         : std::nullopt;
   if (!limit_w) return refuse("limit", fmt::format("the file of {} states no power.limit", a.name));
-  const auto rest = arch::power_at_rest(a, *a.power, measured.clock);
+  const auto rest = energy::power_at_rest(a, measured.clock);
   if (!rest)
     return refuse("clock", fmt::format("power.curve of {} ends at {:g} MHz", a.name,
                                        static_cast<double>(a.power->curve.points.back().clock.n) * 1e-6));
-  if (measured.power_w <= rest->v)
-    return refuse("power", fmt::format("the board of {} draws {:.1f} W at rest at {:g} MHz", a.name, rest->v,
+  if (measured.power_w <= rest->sum().v)
+    return refuse("power", fmt::format("the board of {} draws {:.1f} W at rest at {:g} MHz", a.name, rest->sum().v,
                                        question.clock_mhz));
   const auto found = energy::at_limit(a, measured, {*limit_w});
   if (!found) return refuse("limit", fmt::format("the program exceeds {:g} W at any clock", *limit_w));

@@ -139,15 +139,16 @@ const LinkSpec& core_link(const ArchSpec& a) {
 
 Cycles core_sync(const ArchSpec& a) { return core_link(a).sync.value_or(Cycles{0}); }
 
-std::optional<Watts> power_at_rest(const ArchSpec& a, const PowerSpec& power, Hertz clock) {
+std::optional<PowerAtRest> power_at_rest(const ArchSpec& a, const PowerSpec& power, Hertz clock) {
   const std::optional<Volts> voltage = power.curve.at(clock);
   if (!voltage) return std::nullopt;
   constexpr double kGiga = 1e9;
-  const double of_core = power.leakage.v + power.clock_tree.v * static_cast<double>(clock.n) / kGiga;
-  const Watts cores{voltage->v * voltage->v * of_core * static_cast<double>(a.core.count)};
+  const double cores = voltage->v * voltage->v * static_cast<double>(a.core.count);
   const DramLevel* dram = dram_of(a);
   const double channels = dram == nullptr || !power.channel ? 0 : static_cast<double>(dram->channels);
-  return power.board + power.channel.value_or(Watts{}) * channels + cores;
+  return PowerAtRest{power.board + power.channel.value_or(Watts{}) * channels,
+                     {cores * power.leakage.v},
+                     {cores * power.clock_tree.v * static_cast<double>(clock.n) / kGiga}};
 }
 
 }  // namespace tilescope::arch

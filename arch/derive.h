@@ -77,9 +77,17 @@ std::int64_t registers_per_core(const RegisterLevel& level);
 // Unlimited if the chip has no register level.
 std::int64_t max_registers(const ArchSpec& a, std::int64_t threads);
 
-// The power of the board with nothing running, c + V^2 (L + k f), of which c is that of the board and of the DRAM's
-// channels, L the leakage and k the clock tree of all cores; nullopt where its curve ends below the clock.
-std::optional<Watts> power_at_rest(const ArchSpec& a, const PowerSpec& power, Hertz clock);
+// The power of the board with nothing running, c + V^2 (L + k f).
+struct PowerAtRest {
+  Watts board;       // c: of the board and of the DRAM's channels
+  Watts leakage;     // V^2 L of all cores
+  Watts clock_tree;  // V^2 k f of all cores
+
+  Watts sum() const { return board + leakage + clock_tree; }
+};
+
+// With the figures as they are stated; nullopt where the curve ends below the clock.
+std::optional<PowerAtRest> power_at_rest(const ArchSpec& a, const PowerSpec& power, Hertz clock);
 
 // The link between the cores of a chip of class bsp, which must have one (checked), and the time of a barrier of the
 // cores.

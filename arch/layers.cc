@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
+#include "arch/detail/held_figures.h"
 #include "arch/detail/merge.h"
 #include "arch/detail/new_levels.h"
 #include "arch/load.h"
@@ -146,9 +147,11 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
     const bool own_bands = link->document.find("error_bands") != nullptr;
     layers.error_bands_hold = own_bands || (layers.error_bands_hold && !changes_causes(layers.chip, link->document));
+    const Value before = layers.chip;
     drop_what_is_its_own(layers.chip, link->document);
     insert_new_levels(layers.chip, link->document, diags);
     merge(layers.chip, link->document);
+    keep_held_figures(before, link->document, layers.chip);
     layers.sources.push_back(link->source);
   }
   return layers;

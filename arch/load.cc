@@ -13,6 +13,7 @@
 #include "arch/detail/checks.h"
 #include "arch/detail/die.h"
 #include "arch/detail/fragment_checks.h"
+#include "arch/detail/held_figures.h"
 #include "arch/detail/merge.h"
 #include "arch/detail/peaks.h"
 #include "arch/detail/places.h"
@@ -41,10 +42,16 @@ void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& 
                                       [](const Override& o) { return o.path.starts_with("calibration"); });
   if (of_ratios != overrides.end() && drop(layers.chip, "error_bands"))
     diags.note({diags.add_source(name_of(*of_ratios))}, "error_bands are of other ratios and dropped");
-  const base::Value before = layers.chip.find("error_bands") != nullptr ? layers.chip : base::Value();
+  if (overrides.empty()) return;
+  const base::Value before = layers.chip;
+  base::Value over = base::Map{};
   for (const Override& o : overrides)
-    if (const auto document = document_of(o, layers.chip, diags)) merge(layers.chip, *document);
-  if (!before.is_null() && changes_causes(before, layers.chip)) layers.error_bands_hold = false;
+    if (const auto document = document_of(o, layers.chip, diags)) {
+      merge(layers.chip, *document);
+      merge(over, *document);
+    }
+  keep_held_figures(before, over, layers.chip);
+  if (before.find("error_bands") != nullptr && changes_causes(before, layers.chip)) layers.error_bands_hold = false;
 }
 
 // A memory chip has no core; its cycles are those of its dram.
@@ -105,6 +112,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::optional<
   apply(overrides, *layers, diags);
   ArchSpec chip = read_chip(*layers, diags);
   settle_die(*layers, stated, chip);
+  settle_held_figures(chip);
   give_memory_its_clock(chip);
   find_models(*layers, chip, diags);
   chip.error_bands_hold = layers->error_bands_hold;

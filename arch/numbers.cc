@@ -95,6 +95,7 @@ class NumberCollector {
   void part(const Key&, Baselines&) {}
   void part(const Key&, std::optional<DieSpec>&) {}
   void part(const Key&, ShapeFields) {}
+  void part(const Key&, std::optional<HeldLevel>&) {}
   template <class T>
   void list(const Key& key, std::vector<T>& members) {
     for (T& member : members) collect(fmt::format("{}.{}", path_of(key.name), member.name), member);
@@ -107,6 +108,8 @@ class NumberCollector {
   }
   template <class T>
   void entries(const Key&, std::map<std::string, T>&) {}
+  void entries(const Key& key, std::map<std::string, OperationEnergy>& energies) { collect_each(key, energies); }
+  void entries(const Key& key, std::map<std::string, LevelEnergy>& energies) { collect_each(key, energies); }
   template <class T>
   void fallback(T&, T) {}
 
@@ -121,6 +124,11 @@ class NumberCollector {
   void collect(std::string path, T& member) {
     NumberCollector inner(std::move(path), computes_, to_);
     describe(inner, member);
+  }
+
+  template <class T>
+  void collect_each(const Key& key, std::map<std::string, T>& members) {
+    for (auto& [name, member] : members) collect(fmt::format("{}.{}", path_of(key.name), name), member);
   }
 
   void add(std::string path, double value, std::optional<Dimension> dimension, bool whole) {

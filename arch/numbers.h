@@ -22,7 +22,8 @@ struct Number {
 
 // Every number above 0 that is stated or has a default, in the order of the table of keys. Excluded are numbers that
 // are no amounts: ratios of `calibration`, `error_bands`, other authors' constants (`baselines`), and the shape of an
-// instruction, because another shape is another instruction; and those of `die`, from which no time follows.
+// instruction, because another shape is another instruction; those of `die`, from which no time follows; and what
+// energies of levels held for.
 std::vector<Number> numbers_of(const ArchSpec& a);
 
 // The value of the number as a chip's file writes it: a count as a number, an amount as a text with its unit.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a chip's board draws at rest, and what its work costs, as parts of its description (arch/spec.h). Cores share
-// one voltage that follows their clock; a DRAM has its own. energy/energy.h says how these make a power.
+// one voltage that follows their clock; a DRAM has its own. energy/energy.h says how these make a power. A figure holds
+// for the chip of the file that states it. Where a later file or an override changes the level or the process, and not
+// the figure, the figure follows (energy/scaling.h), so that the description keeps what it held for.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@ class Diagnostics;
 }
 namespace tilescope::arch {
 
+using base::Bytes;
 using base::Hertz;
 using base::Picojoules;
 using base::PicojoulesPerByte;
@@ -55,6 +59,7 @@ struct PowerSpec {
   WattsPerSquareVolt leakage;              // of each core
   WattsPerSquareVoltGigahertz clock_tree;  // of each core
   VoltageCurve curve;
+  std::optional<std::string> node;  // process that leakage and clock tree are of; that of the die where absent
   std::string source;
 
   bool operator==(const PowerSpec&) const = default;
@@ -67,11 +72,20 @@ struct OperationEnergy {
   bool operator==(const OperationEnergy&) const = default;
 };
 
+// The geometry of a level that the energy of its bytes holds for; as the level is, where a member is absent.
+struct HeldLevel {
+  std::optional<Bytes> capacity, bank_width;
+  std::optional<std::int64_t> banks;
+
+  bool operator==(const HeldLevel&) const = default;
+};
+
 // The energy of a byte that a level moves.
 struct LevelEnergy {
   PicojoulesPerByte byte;                 // read or written; of a DRAM on a supply of its own
   std::optional<PicojoulesPerByte> chip;  // of a DRAM's byte: on the chip, at the cores' voltage
   std::optional<Picojoules> activate;     // of a DRAM: of one row of one channel
+  std::optional<HeldLevel> holds_for;     // where the level has become another one since
 
   bool operator==(const LevelEnergy&) const = default;
 };
@@ -83,6 +97,7 @@ struct EnergySpec {
   std::map<std::string, OperationEnergy> operations;  // by entry of `compute`, beyond its instruction
   std::map<std::string, LevelEnergy> levels;          // by level
   std::optional<PicojoulesPerByte> link;              // of a byte that one core sends to others
+  std::optional<std::string> node;  // process that the figures are of, DRAM apart; that of the die where absent
   std::string source;
   std::optional<double> residual;  // relative error on the data that the figures were fitted to
 

@@ -143,6 +143,8 @@ void add_arch(CLI::App& app, int& status) {
   o->arch.add_to(*shows, ArchOptions::kPositional);
   CLI::Option* svg = shows->add_option("--svg", o->svg, "Draw it to an SVG file, - for stdout, instead");
   svg->check(some_text());
+  shows->add_flag("--energy", o->costs.energy, "Its figures of power and energy, each with rule and source, instead")
+      ->excludes(svg);
   shows->add_flag("--area", o->costs.area, "The area of its die by parts, each with rule and source, instead")
       ->excludes(svg);
   shows->add_flag("--price", o->costs.price, "Its price by parts, each with rule and source, instead")->excludes(svg);

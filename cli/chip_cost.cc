@@ -10,6 +10,7 @@
 #include "cli/legend.h"
 #include "cli/table.h"
 #include "energy/area.h"
+#include "energy/figures.h"
 #include "energy/price.h"
 #include "energy/technology.h"
 
@@ -32,6 +33,14 @@ void print(const energy::DieArea& area) {
   if (area.million_per_mm2) fmt::print("published: {:.1f} million transistors a mm2\n", *area.million_per_mm2);
 }
 
+void print(const energy::EnergyFigures& found) {
+  fmt::print("at rest, {:g} MHz, {:.3f} V: {:.1f} W: board and channels {:.1f}, leakage {:.1f}, clock tree {:.1f}\n",
+             found.clock_mhz, found.voltage_v, found.rest_w, found.board_w, found.leakage_w, found.clock_tree_w);
+  Table table({{"key"}, {"stated", true}, {"figure", true}, {"rule", false, 1}, {"source", false, 2}});
+  for (const energy::EnergyFigure& f : found.figures) table.add({f.key, f.stated, f.figure, f.rule, f.source});
+  table.print();
+}
+
 void print(const energy::ChipPrice& price) {
   fmt::print("price of a chip\n");
   Table table({{"part"}, {"usd", true}, {"share", true}, {"rule", false, 1}, {"source", false, 2}});
@@ -45,21 +54,29 @@ void print(const energy::ChipPrice& price) {
 }  // namespace
 
 int show_costs(const arch::ArchSpec& a, base::Position chip, const CostOptions& options, base::Diagnostics& diags) {
-  const auto technology = energy::Technology::read(diags);
+  const auto energy = options.energy ? energy::figures_of(a, chip, diags) : std::nullopt;
+  const auto technology =
+      options.area || options.price ? energy::Technology::read(diags) : std::optional<energy::Technology>();
   const auto area = technology ? energy::area_of(a, *technology, chip, diags) : std::nullopt;
   const auto price = area && options.price ? energy::price_of(a, *area, *technology, diags) : std::nullopt;
   if (!diags.ok()) return report(diags);
   if (options.json) {
     base::Map document{{"chip", a.name}};
+    if (energy) document.push_back({"energy", base::to_entries(*energy)});
     if (options.area) document.push_back({"area", base::to_entries(*area)});
     if (price) document.push_back({"price", base::to_entries(*price)});
     print_json(std::move(document), diags);
     return kDone;
   }
   report_notes(diags);
-  if (options.area) print(*area);
-  if (options.area && price) fmt::print("\n");
-  if (price) print(*price);
+  const char* between = "";
+  const auto print_one = [&](const auto& table) {
+    fmt::print("{}", std::exchange(between, "\n"));
+    print(table);
+  };
+  if (energy) print_one(*energy);
+  if (options.area) print_one(*area);
+  if (price) print_one(*price);
   print_legend(options.legend);
   return kDone;
 }

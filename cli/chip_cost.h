@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Area and price of a chip: arch show --area --price.
+// Energy figures, area and price of a chip: arch show --energy --area --price.
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
@@ -8,9 +8,9 @@
 namespace tilescope::cli {
 
 struct CostOptions {
-  bool area = false, price = false, json = false, legend = false;
+  bool energy = false, area = false, price = false, json = false, legend = false;
 
-  bool any() const { return area || price; }
+  bool any() const { return energy || area || price; }
 };
 
 // Prints what is asked for of the chip, which is at `chip` where it lacks what the figures follow from; returns the

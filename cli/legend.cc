@@ -12,6 +12,7 @@
 #include "api/suites.h"
 #include "cli/table.h"
 #include "energy/area.h"
+#include "energy/figures.h"
 #include "energy/price.h"
 #include "experiments/accuracy/calibrate.h"
 #include "experiments/search/quality.h"
@@ -213,7 +214,7 @@ constexpr std::array kColumns = {
     Words{"high", "0.9 quantile of measured over predicted time"},
     Words{"other rows", "rows of shapes that the band was not fitted to"},
     Words{"within", "share of these rows' measured times within the band; 80 % is nominal"},
-    Words{"key", "a key of the chip's file that changes no prediction, simulation, limit or refusal"},
+    Words{"key", "a key of the chip's file"},
     Words{"reason", "the reason"},
     Words{"device", "name of a built-in chip, as --arch takes it"},
     Words{"title", "its full name"},
@@ -226,10 +227,11 @@ constexpr std::array kColumns = {
 };
 
 // Titles that are names of elements of rows, which describe themselves (base/describe.h).
-constexpr std::array kElements = {
-    "dtype", "count",  "sizes",  "operators", "tiles",        "evaluated", "pruned", "cache misses", "cache hits",
-    "gap",   "blocks", "waves",  "bytes",     "transactions", "requests",  "hits",   "target",       "search",
-    "rows",  "shapes", "before", "after",     "group",        "mm2",       "usd",    "rule",         "source"};
+constexpr std::array kElements = {"dtype",  "count",        "sizes",      "operators", "tiles",  "evaluated",
+                                  "pruned", "cache misses", "cache hits", "gap",       "blocks", "waves",
+                                  "bytes",  "transactions", "requests",   "hits",      "target", "search",
+                                  "rows",   "shapes",       "before",     "after",     "group",  "mm2",
+                                  "usd",    "rule",         "source",     "stated",    "figure"};
 
 // The meaning of a column by its title; empty for columns whose titles come from a chip or a sweep. Of an element it is
 // what the first row with such a one says: "Ranges of the axes." as "ranges of the axes".
@@ -239,11 +241,11 @@ std::string meaning_of(std::string_view title) {
   std::string name(title);
   std::replace(name.begin(), name.end(), ' ', '_');
   for (const auto& columns :
-       {base::columns_of<energy::AreaPart>(), base::columns_of<energy::PricePart>(), base::columns_of<api::SuiteRow>(),
-        base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(), base::columns_of<api::Prediction>(),
-        base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
-        base::columns_of<experiments::Quality>(), base::columns_of<experiments::CalibratedRatio>(),
-        base::columns_of<experiments::BandOfKind>()})
+       {base::columns_of<energy::EnergyFigure>(), base::columns_of<energy::AreaPart>(),
+        base::columns_of<energy::PricePart>(), base::columns_of<api::SuiteRow>(), base::columns_of<api::Totals>(),
+        base::columns_of<api::SearchStats>(), base::columns_of<api::Prediction>(), base::columns_of<api::Simulation>(),
+        base::columns_of<api::DeviceUsage>(), base::columns_of<experiments::Quality>(),
+        base::columns_of<experiments::CalibratedRatio>(), base::columns_of<experiments::BandOfKind>()})
     for (const base::Column& c : columns)
       if (c.name == name) {
         std::string out(c.about.substr(0, c.about.size() - 1));

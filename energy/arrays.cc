@@ -5,9 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/quantity.h"
-
 namespace tilescope::energy {
 namespace {
 
@@ -17,11 +14,8 @@ using Point = std::pair<double, double>;
 std::vector<Point> points_of(const Technology& technology) {
   constexpr double kBits = 8;
   std::vector<Point> points;
-  for (const Figure& row : technology.rows(Table::kArrayEfficiency)) {
-    const auto capacity = base::parse_quantity(row.name);
-    base::check(capacity.has_value(), "the rows of array_efficiency are named by capacities");
-    points.emplace_back(capacity->value, capacity->value * kBits / row.value);
-  }
+  for (const auto& [bytes, efficiency] : technology.by_bytes(Table::kArrayEfficiency))
+    points.emplace_back(bytes, bytes * kBits / efficiency);
   return points;
 }
 

@@ -9,6 +9,7 @@
 
 #include "arch/derive.h"
 #include "base/check.h"
+#include "energy/scaling.h"
 
 namespace tilescope::energy {
 namespace {
@@ -37,24 +38,27 @@ struct Work {
 
 std::vector<Work> work_of(const arch::ArchSpec& a, const Counts& counts) {
   const arch::EnergySpec& e = *a.energy;
+  const double process = process_factor(a, e.node);
   std::vector<Work> out;
-  out.push_back({"instructions", counts.instructions * static_cast<double>(a.core.warp) * e.instruction.v, 0});
+  const double lanes = counts.instructions * static_cast<double>(a.core.warp);
+  out.push_back({"instructions", lanes * e.instruction.v * process, 0});
   for (const OperationCount& o : counts.operations)
     if (const auto known = e.operations.find(std::string(o.name)); known != e.operations.end())
-      out.push_back({o.name, o.number * known->second.operation.v, 0});
+      out.push_back({o.name, o.number * known->second.operation.v * process, 0});
   for (const LevelCount& l : counts.levels) {
     const auto known = e.levels.find(std::string(l.name));
     if (known == e.levels.end()) continue;
     const double bytes = l.read_bytes + l.written_bytes;
     const arch::LevelEnergy& level = known->second;
-    if (arch::kind_of(*arch::level_named(a, l.name)) != arch::Kind::kDram) {
-      out.push_back({l.name, bytes * level.byte.v, 0});
+    const arch::Level& of = *arch::level_named(a, l.name);
+    if (arch::kind_of(of) != arch::Kind::kDram) {
+      out.push_back({l.name, bytes * level.byte.v * geometry_factor(of, level) * process, 0});
       continue;
     }
     const double activates = level.activate ? counts.activates * level.activate->v : 0;
-    out.push_back({l.name, level.chip ? bytes * level.chip->v : 0, bytes * level.byte.v + activates});
+    out.push_back({l.name, level.chip ? bytes * level.chip->v * process : 0, bytes * level.byte.v + activates});
   }
-  if (e.link && counts.link_bytes > 0) out.push_back({"link", counts.link_bytes * e.link->v, 0});
+  if (e.link && counts.link_bytes > 0) out.push_back({"link", counts.link_bytes * e.link->v * process, 0});
   return out;
 }
 
@@ -71,7 +75,11 @@ std::vector<std::string> missing_keys(const arch::ArchSpec& a, const Counts& cou
     out.push_back(fmt::format("power.curve: a voltage at {:g} MHz, the clock of the cores",
                               static_cast<double>(a.clock.n) * 1e-6));
   if (!a.energy) out.emplace_back("energy: what instructions and bytes cost");
+  if (const std::string why = a.power ? why_no_process_factor(a, a.power->node) : ""; !why.empty())
+    out.push_back("die.node: " + why);
   if (!a.energy) return out;
+  if (const std::string why = why_no_process_factor(a, a.energy->node); !why.empty() && out.empty())
+    out.push_back("die.node: " + why);
   for (const OperationCount& o : counts.operations)
     if (needs_energy(a, o.name) && !a.energy->operations.contains(std::string(o.name)))
       out.push_back(fmt::format("energy.operations.{}: what one of its multiply-adds costs", o.name));
@@ -90,18 +98,15 @@ std::vector<std::string> missing_keys(const arch::ArchSpec& a, const Counts& cou
 
 Energy energy_of(const arch::ArchSpec& a, const Counts& counts, arch::Hertz clock, double time_us) {
   base::check(a.power.has_value() && a.energy.has_value(), "a chip whose energies are asked for states them");
-  const arch::PowerSpec& power = *a.power;
-  const auto voltage = power.curve.at(clock);
-  base::check(voltage.has_value(), "a clock whose energy is asked for has a voltage");
-  const double squared = voltage->v * voltage->v, stated = a.energy->voltage.v * a.energy->voltage.v;
-  const auto cores = static_cast<double>(a.core.count);
+  const auto rest = power_at_rest(a, clock);
+  base::check(rest.has_value(), "a clock whose energy is asked for has a voltage");
+  const double volts = a.power->curve.at(clock)->v, squared = volts * volts;
+  const double stated = a.energy->voltage.v * a.energy->voltage.v;
   // Watts times microseconds are microjoules.
-  const double leakage = squared * power.leakage.v * cores * time_us;
-  const double tree = squared * power.clock_tree.v * static_cast<double>(clock.n) * 1e-9 * cores * time_us;
   Energy out{clock, time_us, {}};
-  out.parts.push_back({"rest", arch::power_at_rest(a, power, clock)->v * time_us - leakage - tree});
-  out.parts.push_back({"leakage", leakage});
-  out.parts.push_back({"clock tree", tree});
+  out.parts.push_back({"rest", rest->board.v * time_us});
+  out.parts.push_back({"leakage", rest->leakage.v * time_us});
+  out.parts.push_back({"clock tree", rest->clock_tree.v * time_us});
   for (const Work& w : work_of(a, counts))
     out.parts.push_back({std::string(w.name), (w.core_pj * squared / stated + w.dram_pj) * kMicrojoulesPerPicojoule});
   return out;
@@ -151,16 +156,16 @@ std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, co
 }
 
 std::optional<ClockAtLimit> at_limit(const arch::ArchSpec& a, const Measurement& measured, arch::Watts limit) {
-  const auto rest = a.power ? arch::power_at_rest(a, *a.power, measured.clock) : std::nullopt;
-  if (!rest || rest->v > measured.power_w) return std::nullopt;
-  const double volts = a.power->curve.at(measured.clock)->v, work_w = measured.power_w - rest->v;
+  const auto rest = a.power ? power_at_rest(a, measured.clock) : std::nullopt;
+  if (!rest || rest->sum().v > measured.power_w) return std::nullopt;
+  const double volts = a.power->curve.at(measured.clock)->v, work_w = measured.power_w - rest->sum().v;
   const auto time_us = [&](arch::Hertz f) {
     const double slower = static_cast<double>(measured.clock.n) / static_cast<double>(f.n);
     return measured.time_us * (1 + measured.clocked * (slower - 1));
   };
   const auto power_w = [&](arch::Hertz f) {
     const double scale = a.power->curve.at(f)->v / volts;
-    return arch::power_at_rest(a, *a.power, f)->v + work_w * scale * scale * measured.time_us / time_us(f);
+    return power_at_rest(a, f)->sum().v + work_w * scale * scale * measured.time_us / time_us(f);
   };
   const auto clock = clock_at(limit.v, measured.clock, power_w);
   if (!clock) return std::nullopt;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <initializer_list>
 #include <span>
+#include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +25,7 @@ using base::Value;
 
 constexpr std::string_view kFolder = "energy/technology";
 
-enum class Unit : std::uint8_t { kNone, kSquareMillimeters, kDollars };
+enum class Unit : std::uint8_t { kNone, kSquareMillimeters, kDollars, kPicojoules };
 
 struct TableText {
   Table table;
@@ -51,6 +53,11 @@ constexpr std::array<TableText, kTables> kTexts = {{
     {Table::kMemoryGigabyte, "price", "memory_gigabyte", "price of memory", Unit::kDollars},
     {Table::kPackage, "price", "package", "price of a package", Unit::kDollars},
     {Table::kYield, "price", "yield", "figure of yield"},
+    {Table::kNodeEnergy, "energy", "node_energy", "energy"},
+    {Table::kBankRead, "energy", "bank_read", "read of a bank", Unit::kPicojoules},
+    {Table::kBankWidth, "energy", "bank_width", "read of a width", Unit::kPicojoules},
+    {Table::kCacheRead, "energy", "cache_read", "read of a cache", Unit::kPicojoules},
+    {Table::kCrossbar, "energy", "crossbar", "figure of a crossbar"},
 }};
 
 const TableText& text_of(Table table) { return kTexts[static_cast<std::size_t>(table)]; }
@@ -66,9 +73,22 @@ std::vector<std::string_view> required_rows(Table table) {
       return {"other"};
     case Table::kYield:
       return {"clustering", "wafer_diameter"};
+    case Table::kCrossbar:
+      return {"wire", "crosspoint"};
     default:
       return {};
   }
+}
+
+// The bytes that a row's name says, such as `4 KiB` or `32 bit`.
+std::optional<double> bytes_in(const std::string& name) {
+  const auto quantity = base::parse_quantity(name);
+  return quantity && quantity->dimension == base::Dimension::kBytes ? std::optional(quantity->value) : std::nullopt;
+}
+
+bool is_by_bytes(Table table) {
+  return table == Table::kArrayEfficiency || table == Table::kBankRead || table == Table::kBankWidth ||
+         table == Table::kCacheRead;
 }
 
 const std::vector<std::string_view> kMarks = {"R", "R2", "C", "F", "P", "E"};
@@ -82,6 +102,9 @@ std::optional<double> value_of(const Value* v, Unit unit, Diagnostics& diags) {
       return std::nullopt;
     case Unit::kDollars:
       if (const auto price = base::as_dollars(v, "value", diags)) return price->v;
+      return std::nullopt;
+    case Unit::kPicojoules:
+      if (const auto energy = base::as_picojoules(v, "value", diags)) return energy->v;
       return std::nullopt;
   }
   return std::nullopt;
@@ -100,12 +123,9 @@ std::optional<Figure> read_row(const Value& row, const TableText& table, Diagnos
     diags.error(row.at, fmt::format("{} {}: expected a value above 0", table.key, *name));
     return std::nullopt;
   }
-  if (table.table == Table::kArrayEfficiency) {
-    const auto capacity = base::parse_quantity(*name);
-    if (!capacity || capacity->dimension != base::Dimension::kBytes) {
-      diags.error(row.at, fmt::format("{} {}: the name is no capacity such as '4 KiB'", table.key, *name));
-      return std::nullopt;
-    }
+  if (is_by_bytes(table.table) && !bytes_in(*name)) {
+    diags.error(row.at, fmt::format("{} {}: the name is no capacity such as '4 KiB'", table.key, *name));
+    return std::nullopt;
   }
   return Figure{*name, *value, std::string(kMarks[*mark]), *source};
 }
@@ -121,6 +141,10 @@ void read_table(const Value& list, const TableText& table, std::vector<Figure>& 
     to.push_back(std::move(*figure));
   }
   if (to.empty()) diags.error(list.at, fmt::format("{} has no rows", table.key));
+  if (is_by_bytes(table.table) && !std::is_sorted(to.begin(), to.end(), [](const Figure& a, const Figure& b) {
+        return bytes_in(a.name) < bytes_in(b.name);
+      }))
+    diags.error(list.at, fmt::format("{}: expected rows of rising names", table.key));
   for (const std::string_view name : required_rows(table.table))
     if (std::none_of(to.begin(), to.end(), [&](const Figure& f) { return f.name == name; }))
       diags.error(list.at, fmt::format("{} lacks the row '{}'", table.key, name));
@@ -149,6 +173,26 @@ std::optional<Technology> Technology::read(const std::string& folder, Diagnostic
     fields.finish();
   }
   return diags.count() == before ? std::optional(std::move(out)) : std::nullopt;
+}
+
+const Technology& Technology::own() {
+  static const Technology kOwn = [] {
+    Diagnostics diags;
+    auto read_in = read(diags);
+    if (!read_in) throw std::runtime_error(fmt::format("{}", fmt::join(diags.formatted_errors(), "\n")));
+    return std::move(*read_in);
+  }();
+  return kOwn;
+}
+
+std::vector<std::pair<double, double>> Technology::by_bytes(Table table) const {
+  std::vector<std::pair<double, double>> out;
+  for (const Figure& row : rows(table)) {
+    const auto bytes = bytes_in(row.name);
+    base::check(bytes.has_value(), "the rows of such a table are named by bytes");
+    out.emplace_back(*bytes, row.value);
+  }
+  return out;
 }
 
 const Figure* Technology::find(Table table, std::string_view name) const {

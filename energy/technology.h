@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -34,8 +35,13 @@ enum class Table : std::uint8_t {
   kMemoryGigabyte,    // by memory interface: USD
   kPackage,           // by memory interface: USD
   kYield,             // clustering of defects; wafer_diameter in mm
+  kNodeEnergy,        // by process: energy over that at 7 nm
+  kBankRead,          // by capacity: pJ of a read of 32 bits
+  kBankWidth,         // by width: pJ of a read of 4 KiB
+  kCacheRead,         // by capacity: pJ of a read of 256 bits
+  kCrossbar,          // wire: pJ a bit and mm; crosspoint: mm a side and bit
 };
-inline constexpr std::size_t kTables = 17;
+inline constexpr std::size_t kTables = 22;
 
 struct Figure {
   std::string name;
@@ -51,10 +57,14 @@ class Technology {
   // Reads the tables of the project's own folder, or of another one; nullopt after errors.
   static std::optional<Technology> read(base::Diagnostics& diags);
   static std::optional<Technology> read(const std::string& folder, base::Diagnostics& diags);
+  // The project's own tables, read once; throws std::runtime_error with the reasons where they are wrong.
+  static const Technology& own();
 
   const std::vector<Figure>& rows(Table table) const { return tables_[static_cast<std::size_t>(table)]; }
   // The row of that name, or null.
   const Figure* find(Table table, std::string_view name) const;
+  // A table whose rows are named by bytes, as pairs of bytes and values in its order.
+  std::vector<std::pair<double, double>> by_bytes(Table table) const;
   // The row of a name that the reader requires, such as `scheduler` of kCore.
   const Figure& at(Table table, std::string_view name) const;
   // "no density of '9nm'; energy/technology/process.yaml knows 5nm, 4N, ..": why find returned null.

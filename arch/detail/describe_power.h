@@ -22,6 +22,7 @@ void describe(V& v, PowerSpec& s) {
                    "Voltages of the cores at rising clocks, such as 0.706 V at 1065 MHz; below the first clock as at "
                    "it, no energies above the last one."),
           s.curve);
+  v.field(optional("node", "Process that leakage and clock_tree are of; die.node where absent."), s.node);
   v.field(required("source", "Where the figures stand, or what they were fitted to."), s.source);
 }
 
@@ -32,11 +33,21 @@ void describe(V& v, OperationEnergy& s) {
 }
 
 template <class V>
+void describe(V& v, HeldLevel& s) {
+  v.field(optional("capacity", "Capacity of the level; the present one where absent."), s.capacity);
+  v.field(optional("banks", "Banks of the level; the present ones where absent."), s.banks);
+  v.field(optional("bank_width", "Width of its banks; the present one where absent."), s.bank_width);
+}
+
+template <class V>
 void describe(V& v, LevelEnergy& s) {
   v.field(required("byte", "Of a byte that is read or written; of a DRAM at a voltage of its own."), s.byte);
   v.field(optional("chip", "Of a DRAM: of a byte on its way over the chip, at the cores' voltage; none where absent."),
           s.chip);
   v.field(optional("activate", "Of a DRAM: of the activation of a row; in `byte` where absent."), s.activate);
+  v.part(optional("holds_for",
+                  "Geometry of the level that `byte` is of, where the level has another one; `byte` follows."),
+         s.holds_for);
 }
 
 template <class V>
@@ -48,6 +59,7 @@ void describe(V& v, EnergySpec& s) {
             s.operations);
   v.entries(required("levels", "Of the bytes that each level moves."), s.levels);
   v.field(optional("link", "Class bsp: of a byte that a core sends to another one."), s.link);
+  v.field(optional("node", "Process that the figures are of, apart from the DRAM's; die.node where absent."), s.node);
   v.field(required("source", "Where the figures stand, or what they were fitted to."), s.source);
   v.field(optional("residual", "Relative error of the data that the figures were fitted to."), s.residual);
 }

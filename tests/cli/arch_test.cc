@@ -255,6 +255,29 @@ TEST_F(Arch, AreaFollowsOverrides) {
   EXPECT_LT(mm2("core.count=66"), base - 200);
 }
 
+TEST_F(Arch, ShowPrintsFiguresOfEnergyWithTheRuleOfThoseThatFollow) {
+  const auto figure = [&](const Json& shown, const std::string& key) {
+    for (const Json& f : shown.at("energy").at("figures"))
+      if (f.at("key") == key) return f;
+    return Json();
+  };
+  const Json base = json({"arch", "show", "h200", "--energy"});
+  EXPECT_THAT(keys_of(base), ElementsAre("chip", "energy"));
+  for (const Json& f : base.at("energy").at("figures")) EXPECT_EQ(f.at("factor"), 1) << f;
+  const Json changed = json({"arch", "show", "h200", "--energy", "--area", "--price", "--set", "memory.smem.banks=64",
+                             "--set", "memory.l2.capacity=100MiB"});
+  EXPECT_THAT(keys_of(changed), ElementsAre("chip", "energy", "area", "price"));
+  const Json smem = figure(changed, "energy.levels.smem.byte"), l2 = figure(changed, "energy.levels.l2.byte");
+  EXPECT_GT(smem.at("factor"), 1) << "wires of a larger crossbar";
+  EXPECT_GT(l2.at("factor"), 1);
+  EXPECT_THAT(l2.at("rule").get<std::string>(), HasSubstr("100 MiB over 50 MiB"));
+  EXPECT_EQ(figure(changed, "energy.levels.l1.byte"), figure(base, "energy.levels.l1.byte"));
+  const CliResult table = run({"arch", "show", "h200", "--energy", "--legend"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, testing::AllOf(StartsWith("at rest, 1980 MHz, "), HasSubstr("energy.operations.mma.f16")));
+  EXPECT_THAT(bad_input({"arch", "show", "mi300x", "--energy"}), StartsWith("mi300x: power: what the board draws"));
+}
+
 TEST_F(Arch, AreaIsRefusedWithPlaceAndRemedy) {
   EXPECT_THAT(bad_input({"arch", "show", "mi300x", "--area"}),
               StartsWith("mi300x: the chip mi300x has no `die`, which area and price follow from; state its name"));
