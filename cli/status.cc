@@ -83,6 +83,7 @@ int run(const std::string& path, bool json) {
   for (const SweepState& s : states) {
     fmt::print("\n{}{}\n", heading_of(s), s.complete() ? "" : fmt::format("; {} of {} rows", s.rows_done, s.rows));
     print_best(s);
+    print_front(s);
     print_escalation(s);
     print_reasons(s);
   }

@@ -153,6 +153,7 @@ int run(const Options& o) {
   } else {
     fmt::print("{}; {}\n", heading_of(state), effort_of(*done));
     print_best(state);
+    print_front(state);
     print_escalation(state);
   }
   print_reasons(state);

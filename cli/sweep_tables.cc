@@ -77,8 +77,11 @@ std::string shards_of(const SweepState& s) {
 }  // namespace
 
 std::string heading_of(const SweepState& s) {
-  return fmt::format("{} ({}, {}{}): {} points of {} operators: {} done{}{}", s.sweep.title, s.sweep.file,
-                     s.sweep.evaluator, shards_of(s), s.points, s.sweep.workloads.size(), s.done,
+  const std::string plan = s.sweep.plan ? fmt::format(" of {} ({}{})", s.sweep.plan->points, s.sweep.plan->text,
+                                                      s.sweep.plan->ended ? "" : ", not at its end")
+                                        : "";
+  return fmt::format("{} ({}, {}{}): {} points{} of {} operators: {} done{}{}", s.sweep.title, s.sweep.file,
+                     s.sweep.evaluator, shards_of(s), s.points, plan, s.sweep.workloads.size(), s.done,
                      s.refused > 0 ? fmt::format(", {} refused", s.refused) : "",
                      s.failed > 0 ? fmt::format(", {} with failures", s.failed) : "");
 }
@@ -125,6 +128,69 @@ void print_escalation(const SweepState& s) {
       beyond, e.differences.size(), e.no_claims.empty() ? "" : " (" + e.no_claims + ")", e.predicted_alone, e.beaten);
 }
 
+namespace {
+
+using experiments::ObjectivesAtPoint;
+using experiments::ShownObjective;
+
+std::string value_text(const ShownObjective& objective, const std::optional<double>& value) {
+  constexpr double kMicrojoules = 1e6;  // of a J
+  if (!value) return "-";
+  if (objective.unit == "us") return time_text(*value);
+  if (objective.unit == "J") return energy_text(kMicrojoules * *value);
+  return fmt::format("{:.4g}", *value);
+}
+
+// "area mm2"; times and energies have their unit with each number.
+std::string title_of(const ShownObjective& objective) {
+  const bool plain = objective.unit.empty() || objective.unit == "us" || objective.unit == "J";
+  return plain ? objective.name : fmt::format("{} {}", objective.name, objective.unit);
+}
+
+// The names of the objectives by which the point is best.
+std::string best_by(const experiments::SweepFront& f, std::size_t ordinal) {
+  std::string out;
+  for (std::size_t o = 0; o < f.best.size(); ++o)
+    if (f.best[o].point.ordinal == ordinal) out += (out.empty() ? "" : ", ") + f.objectives[o].name;
+  return out.empty() ? "-" : out;
+}
+
+}  // namespace
+
+void print_front(const SweepState& s) {
+  if (!s.front) return;
+  const experiments::SweepFront& f = *s.front;
+  std::string counts;
+  if (f.has_constraints)
+    counts =
+        fmt::format(" of {} points that meet the constraints; {} miss them{}", f.feasible, f.infeasible,
+                    f.pruned > 0 ? fmt::format(", {} of these by the chip alone, without programs", f.pruned) : "");
+  if (f.nearest)
+    return fmt::print("\nno point meets the constraints ({} miss them); the nearest miss is {}, {} beyond: #{}, {}\n",
+                      f.infeasible, f.nearest_misses, share_text(*f.nearest->violation), f.nearest->point.ordinal,
+                      experiments::place_of(f.nearest->point, s.sweep.axes));
+  if (f.size == 0) return fmt::print("\nno point has all its objectives yet\n");
+  fmt::print("\nfront: {}{}\n", f.size, counts);
+  std::vector<Column> columns = {{"#", true}, {"point"}};
+  for (const ShownObjective& o : f.objectives) columns.push_back({title_of(o), true});
+  columns.push_back({"best by"});
+  Table table(columns);
+  std::vector<std::size_t> shown;
+  const auto add = [&](const ObjectivesAtPoint& p) {
+    if (std::find(shown.begin(), shown.end(), p.point.ordinal) != shown.end()) return;
+    shown.push_back(p.point.ordinal);
+    std::vector<std::string> row = {fmt::format("{}", p.point.ordinal), experiments::place_of(p.point, s.sweep.axes)};
+    for (std::size_t o = 0; o < f.objectives.size(); ++o) row.push_back(value_text(f.objectives[o], p.values[o]));
+    row.push_back(best_by(f, p.point.ordinal));
+    table.add(row);
+  };
+  for (const ObjectivesAtPoint& p : f.points) add(p);
+  for (const ObjectivesAtPoint& p : f.best) add(p);
+  table.print();
+  if (f.size > shown.size())
+    fmt::print("and {} more on the front; export has them all (on_front)\n", f.size - shown.size());
+}
+
 void print_missing(const experiments::StoredShards& shards) {
   const std::vector<std::size_t> missing = shards.missing();
   std::vector<std::size_t> unfinished;
@@ -141,6 +207,7 @@ void print_missing(const experiments::StoredShards& shards) {
 void print_reasons(const SweepState& s) {
   print_reasons(s.refusals, "points refused");
   print_reasons(s.failures, "rows failed");
+  if (s.front) print_reasons(s.front->lacking, "points without a value");
   if (s.sweep.shards) print_missing(*s.sweep.shards);
 }
 

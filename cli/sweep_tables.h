@@ -17,11 +17,15 @@ void print_best(const experiments::SweepState& state);
 // chips differ by more than that. Prints nothing for other sweeps.
 void print_escalation(const experiments::SweepState& state);
 
+// Prints the front over the objectives with the best point by each of them, or the nearest miss where no point meets
+// the constraints. Prints nothing for sweeps without objectives.
+void print_front(const experiments::SweepState& state);
+
 // Prints to stderr which shards are missing and which lack rows; nothing for a store that is a single shard.
 void print_missing(const experiments::StoredShards& shards);
 
-// Prints to stderr the most frequent reasons for which points were refused and operators failed, and the missing
-// shards.
+// Prints to stderr the most frequent reasons for which points were refused, had no value of an objective and
+// operators failed, and the missing shards.
 void print_reasons(const experiments::SweepState& state);
 
 }  // namespace tilescope::cli

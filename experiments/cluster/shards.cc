@@ -23,7 +23,7 @@ ShardProgress progress_of(const Store& store, const StoredSweep& sweep, const st
   const std::vector<StoredPoint> points = store.points(sweep);
   const std::vector<PointTotal> totals = store.totals(sweep);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::size_t rows = points[i].refused.empty() ? sweep.workloads.size() : 0;
+    const std::size_t rows = points[i].has_rows() ? sweep.workloads.size() : 0;
     ++out.points;
     out.points_done += totals[i].done == rows ? 1 : 0;
     out.rows += rows;

@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of the grid, and with a predicted time.
+// Of the grid, within the constraints, and with a predicted time.
 bool stands(const std::vector<JudgedPoint>& points, std::size_t i) {
-  return !points[i].is_base && points[i].predicted_us.has_value();
+  return !points[i].is_base && points[i].feasible && points[i].predicted_us.has_value();
 }
 
 double cost_of(const JudgedPoint& p) { return p.cost.value_or(0); }

@@ -18,8 +18,8 @@ namespace tilescope::experiments {
 // Points that are equal in both are all on it. Without costs these are the fastest points. Base chips are excluded.
 std::vector<std::size_t> front_of(const std::vector<JudgedPoint>& points);
 
-// The points from which a validation sample is drawn: all points with a predicted time, except base chips and those on
-// the front or equal to one there.
+// The points from which a validation sample is drawn: all points within the constraints with a predicted time, except
+// base chips and those on the front or equal to one there.
 std::vector<std::size_t> population_of(const std::vector<JudgedPoint>& points, const std::vector<std::size_t>& front);
 
 // At most `n` points of the population, where each set of that size is equally likely: those with the least hash of

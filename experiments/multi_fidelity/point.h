@@ -27,6 +27,7 @@ struct JudgedPoint {
   bool is_base = false;
   std::optional<double> cost, predicted_us, simulated_us;
   std::optional<RatioBand> band;  // from the chip's error bands, where these cover every operator
+  bool feasible = true;           // meets the constraints on results, where the sweep has some
   Chosen chosen = Chosen::kNot;
   bool pending = false;  // chosen, or sharing the rows of a chosen point, and not completely simulated yet
 };

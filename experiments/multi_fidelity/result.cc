@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "experiments/objectives/stored.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -123,6 +125,10 @@ std::vector<JudgedPoint> judged_points(const Store& store, const StoredSweep& sw
     if (s.simulated == operators && s.failed == 0) out[i].simulated_us = s.simulated_us;
     if (s.banded == operators && s.predicted_us > 0)
       out[i].band = {s.low_us / s.predicted_us, s.high_us / s.predicted_us};
+  }
+  if (sweep.objectives && !sweep.objectives->constraints.empty()) {
+    const std::vector<Judgement> judgements = judgements_of(store, sweep);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].feasible = judgements[i].violation() == 0.0;
   }
   return out;
 }

@@ -38,12 +38,13 @@ CREATE TABLE rows (
   PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
 CREATE TABLE sweeps (
   id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, evaluator TEXT NOT NULL,
-  axes TEXT NOT NULL, multi_fidelity TEXT);
+  axes TEXT NOT NULL, multi_fidelity TEXT, objectives TEXT, plan TEXT);
 CREATE TABLE points (
   sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, base TEXT NOT NULL, is_base INTEGER NOT NULL,
   base_ordinal INTEGER NOT NULL, at TEXT NOT NULL, differences TEXT NOT NULL, chip INTEGER REFERENCES chips,
   request INTEGER REFERENCES requests, refused TEXT, cost REAL, chosen TEXT,
-  simulated_request INTEGER REFERENCES requests, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
+  simulated_request INTEGER REFERENCES requests, inputs TEXT, pruned TEXT,
+  PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
 CREATE TABLE sweep_workloads (
   sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
   weight REAL NOT NULL, workload INTEGER NOT NULL REFERENCES workloads, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
@@ -51,7 +52,7 @@ CREATE VIEW results AS
   SELECT t.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
          w.weight, PREDICTION_VALUES, coalesce(s.simulated_us, r.simulated_us) AS simulated_us,
          r.measured_us, g.hash AS program,
-         coalesce(p.refused, r.error, s.error) AS error, p.chosen
+         coalesce(p.refused, p.pruned, r.error, s.error) AS error, p.chosen
   FROM sweeps t JOIN points p ON p.sweep = t.id JOIN sweep_workloads w ON w.sweep = t.id
        LEFT JOIN chips c ON c.id = p.chip
        LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload

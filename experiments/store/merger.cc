@@ -31,8 +31,10 @@ constexpr const char* kContents[] = {"chips", "workloads", "requests", "programs
 // for each would take three times as long: hence the order of the join, and the `+`, that forbids an index.
 constexpr const char* kHasAllRows =
     "SELECT (SELECT count(*) FROM points p CROSS JOIN rows r ON r.chip = p.chip AND r.request = p.request WHERE "
-    "p.sweep = {0} AND p.refused IS NULL AND +r.workload IN (SELECT workload FROM sweep_workloads WHERE sweep = "
-    "{0})) = (SELECT count(*) FROM points WHERE sweep = {0} AND refused IS NULL AND chip IS NOT NULL) * (SELECT "
+    "p.sweep = {0} AND p.refused IS NULL AND p.pruned IS NULL AND +r.workload IN (SELECT workload FROM sweep_workloads "
+    "WHERE sweep = "
+    "{0})) = (SELECT count(*) FROM points WHERE sweep = {0} AND refused IS NULL AND pruned IS NULL AND chip IS NOT "
+    "NULL) * (SELECT "
     "count(DISTINCT workload) FROM sweep_workloads WHERE sweep = {0})";
 
 // SQL, of an id {0}: the id and an offset; NULL where it is not between two others.
@@ -193,9 +195,10 @@ std::size_t Merger::take_rows(const Part& p) {
 }
 
 void Merger::take_sweep() {
-  Statement put(to_,
-                of_shard("INSERT OR IGNORE INTO main.sweeps (title, file, text, evaluator, axes, multi_fidelity) "
-                         "SELECT title, file, text, evaluator, axes, multi_fidelity FROM shard.sweeps WHERE id = ?"));
+  Statement put(
+      to_,
+      of_shard("INSERT OR IGNORE INTO main.sweeps (title, file, text, evaluator, axes, multi_fidelity, objectives) "
+               "SELECT title, file, text, evaluator, axes, multi_fidelity, objectives FROM shard.sweeps WHERE id = ?"));
   put.bind(1, sweep_);
   put.exec();
   Statement find(to_, "SELECT id FROM main.sweeps WHERE title = ?");
@@ -209,8 +212,9 @@ void Merger::take_sweep() {
   };
   copy("sweep_workloads", "ordinal, name, kind, weight, " + here("workloads", "workload"), "");
   copy("points",
-       fmt::format("ordinal, base, is_base, base_ordinal, at, differences, {}, {}, refused, cost, chosen, {}",
-                   here("chips", "chip"), here("requests", "request"), here("requests", "simulated_request")),
+       fmt::format(
+           "ordinal, base, is_base, base_ordinal, at, differences, {}, {}, refused, cost, chosen, {}, inputs, pruned",
+           here("chips", "chip"), here("requests", "request"), here("requests", "simulated_request")),
        "");
   // A shard that was complete stays so: what it had then is here.
   copy("shards", "shard, shards, points, plan, 0, complete",
@@ -222,7 +226,8 @@ std::size_t Merger::rows_lacking() const {
   Statement s(
       to_,
       "SELECT count(*) FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep WHERE p.sweep = ? AND p.refused "
-      "IS NULL AND p.chip IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows r WHERE r.chip = p.chip AND r.request = "
+      "IS NULL AND p.pruned IS NULL AND p.chip IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows r WHERE r.chip = p.chip "
+      "AND r.request = "
       "p.request AND r.workload = w.workload)");
   s.bind(1, here_);
   s.executeStep();

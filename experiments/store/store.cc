@@ -107,6 +107,8 @@ StoredPoint point_of(Statement& s) {
   p.refused = text_in(s.getColumn(6));
   p.cost = real_in(s.getColumn(7));
   p.chosen = read_column(s.getColumn(8), chosen_of_text);
+  p.inputs = read_column(s.getColumn(9), inputs_of_text);
+  p.pruned = text_in(s.getColumn(10));
   return p;
 }
 
@@ -183,7 +185,9 @@ std::string Store::tool_version() const {
 std::vector<StoredSweep> Store::sweeps() const {
   return on_file(open_->path, [&] {
     std::vector<StoredSweep> out;
-    Statement s(*open_->file, "SELECT id, title, file, text, evaluator, axes, multi_fidelity FROM sweeps ORDER BY id");
+    Statement s(
+        *open_->file,
+        "SELECT id, title, file, text, evaluator, axes, multi_fidelity, objectives, plan FROM sweeps ORDER BY id");
     while (s.executeStep()) {
       StoredSweep& sweep = out.emplace_back();
       sweep.id = s.getColumn(0).getInt64();
@@ -195,6 +199,8 @@ std::vector<StoredSweep> Store::sweeps() const {
         sweep.axes = read_column(s.getColumn(5), axes_of_text);
         sweep.workloads = workloads_of(*open_->file, open_->path, sweep.id);
         sweep.multi_fidelity = read_column(s.getColumn(6), multi_fidelity_of_text);
+        sweep.objectives = read_column(s.getColumn(7), objectives_of_text);
+        sweep.plan = read_column(s.getColumn(8), plan_of_text);
         sweep.shards = shards_of(*open_->file, open_->path, sweep.id);
       });
     }
@@ -205,9 +211,10 @@ std::vector<StoredSweep> Store::sweeps() const {
 std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<StoredPoint> out;
-    Statement s(*open_->file,
-                "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused, p.cost, p.chosen "
-                "FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
+    Statement s(
+        *open_->file,
+        "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused, p.cost, p.chosen, "
+        "p.inputs, p.pruned FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
     s.bind(1, sweep.id);
     while (s.executeStep())
       of_sweep(open_->path, fmt::format("point {} of '{}'", s.getColumn(0).getString(), sweep.title),

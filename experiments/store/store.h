@@ -81,6 +81,26 @@ struct StoredMultiFidelity {
   enum class Stage { kNone, kFrontAndValidation, kNeighbours } chosen = Stage::kNone;
 };
 
+// One objective: an expression over the results of a point (experiments/objectives).
+struct StoredObjective {
+  std::string name, formula;
+  bool most = false;  // whether the most is best; else the least
+};
+
+// The objectives of a sweep and its constraints on results, as its file writes them.
+struct StoredObjectives {
+  std::vector<StoredObjective> objectives;
+  std::vector<std::string> constraints;
+  std::vector<std::string> inputs;  // what they read that is known before programs are: area, price, paths of the chip
+};
+
+// How a sweep chooses its points where it does not take all of the grid.
+struct StoredPlan {
+  std::string text;        // "nsga2, 2000 evaluations, population 50, seed 1"
+  std::size_t points = 0;  // of the grid, without bases
+  bool ended = false;      // all points that it chooses are in the store
+};
+
 struct StoredWorkload {
   std::string name, kind;
   double weight = 1;
@@ -99,6 +119,8 @@ struct StoredSweep {
   std::vector<StoredWorkload> workloads;
   std::optional<StoredMultiFidelity> multi_fidelity = std::nullopt;
   std::optional<StoredShards> shards = std::nullopt;  // only in a store that contains shards or was merged from them
+  std::optional<StoredObjectives> objectives = std::nullopt;
+  std::optional<StoredPlan> plan = std::nullopt;  // nullopt: the whole grid
 
   // Whether the operators run one after another.
   bool is_sequence() const {
@@ -127,6 +149,12 @@ struct StoredPoint {
   std::string refused;                        // why there is no such chip
   std::optional<double> cost = std::nullopt;  // cost that a multi-fidelity sweep weighs against its time
   Chosen chosen = Chosen::kNot;
+  std::vector<std::optional<double>> inputs =
+      {};                   // one for each of StoredObjectives::inputs; nullopt where it is unknown
+  std::string pruned = {};  // why no program was constructed: the area beyond its bound, say; empty where some were
+
+  // Whether it has rows: its chip is accepted, and no constraint rules it out before.
+  bool has_rows() const { return refused.empty() && pruned.empty(); }
 };
 
 // One operator at one point.
@@ -171,7 +199,7 @@ class Store {
   // The sweeps in the order in which they were first run.
   std::vector<StoredSweep> sweeps() const;
   // The points: bases first, then the grid in the order of the axes' values, the last axis fastest. A shard has only
-  // its own points, with the numbers that they have in the whole sweep.
+  // its own points and a plan those that it chose, with the numbers that they have in the whole grid.
   std::vector<StoredPoint> points(const StoredSweep& sweep) const;
   // One total per point, in the same order.
   std::vector<PointTotal> totals(const StoredSweep& sweep) const;

@@ -95,6 +95,51 @@ std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& tex
   return out;
 }
 
+std::string text_of(const std::optional<StoredObjectives>& o) {
+  if (!o) return {};
+  List objectives, constraints, inputs;
+  for (const StoredObjective& f : o->objectives)
+    objectives.emplace_back(Map{{"name", f.name}, {"formula", f.formula}, {"most", f.most}});
+  for (const std::string& c : o->constraints) constraints.emplace_back(c);
+  for (const std::string& i : o->inputs) inputs.emplace_back(i);
+  return base::to_json(Map{
+      {"objectives", std::move(objectives)}, {"constraints", std::move(constraints)}, {"inputs", std::move(inputs)}});
+}
+
+std::optional<StoredObjectives> objectives_of_text(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const Value document = document_of_text(text);
+  StoredObjectives out;
+  for (const Value& f : as<List>(at(document, "objectives")))
+    out.objectives.push_back(
+        {as<std::string>(at(f, "name")), as<std::string>(at(f, "formula")), as<bool>(at(f, "most"))});
+  for (const Value& c : as<List>(at(document, "constraints"))) out.constraints.push_back(as<std::string>(c));
+  for (const Value& i : as<List>(at(document, "inputs"))) out.inputs.push_back(as<std::string>(i));
+  return out;
+}
+
+std::string text_of(const std::optional<StoredPlan>& p) {
+  if (!p) return {};
+  return base::to_json(Map{{"plan", p->text}, {"points", p->points}, {"ended", p->ended}});
+}
+
+std::optional<StoredPlan> plan_of_text(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const Value document = document_of_text(text);
+  return StoredPlan{as<std::string>(at(document, "plan")),
+                    static_cast<std::size_t>(as<std::int64_t>(at(document, "points"))),
+                    as<bool>(at(document, "ended"))};
+}
+
+std::string text_of(const std::vector<std::optional<double>>& inputs) {
+  return inputs.empty() ? std::string() : text_of_rows(inputs, [](const auto& i) { return Value(i); });
+}
+
+std::vector<std::optional<double>> inputs_of_text(const std::string& text) {
+  if (text.empty()) return {};
+  return rows_of_text(text, [](const Value& v) { return number_of(&v); });
+}
+
 Value document_of_text(const std::string& text) {
   base::Diagnostics own;
   auto document = base::read_json(text, own.add_source("store"), own);

@@ -100,6 +100,28 @@ struct StoreWriter::Open {
     return Content{file->getLastInsertRowid()};
   }
 
+  void insert(std::int64_t sweep, const std::vector<NewPoint>& points) {
+    Statement point(*file, "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)");
+    for (const NewPoint& p : points) {
+      point.reset();
+      point.bind(1, sweep);
+      point.bind(2, static_cast<std::int64_t>(p.point.ordinal));
+      point.bind(3, p.point.base);
+      point.bind(4, p.point.is_base ? 1 : 0);
+      point.bind(5, static_cast<std::int64_t>(p.base_ordinal));
+      point.bind(6, text_of(p.point.at));
+      point.bind(7, text_of(p.point.differences));
+      set(point, 8, p.chip);
+      set(point, 9, p.request);
+      set(point, 10, p.point.refused);
+      set(point, 11, p.point.cost);
+      const std::string inputs = text_of(p.point.inputs);
+      set(point, 12, inputs);
+      set(point, 13, p.point.pruned);
+      point.exec();
+    }
+  }
+
   // Of the names of a row's numbers. Few texts are all that there are.
   Content names_of(const RowTexts& t) {
     const auto known = names.find(t.names);
@@ -179,37 +201,27 @@ std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<
     open_->begin();
     Statement put(
         *open_->file,
-        "INSERT INTO sweeps (title, file, text, evaluator, axes, multi_fidelity) VALUES (?, ?, ?, ?, ?, ?) "
+        "INSERT INTO sweeps (title, file, text, evaluator, axes, multi_fidelity, objectives, plan) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (title) DO UPDATE SET file = excluded.file, text = excluded.text, evaluator = excluded.evaluator, "
-        "axes = excluded.axes, multi_fidelity = excluded.multi_fidelity RETURNING id");
+        "axes = excluded.axes, multi_fidelity = excluded.multi_fidelity, objectives = excluded.objectives, "
+        "plan = excluded.plan RETURNING id");
     put.bind(1, sweep.title);
     put.bind(2, sweep.file);
     put.bind(3, sweep.text);
     put.bind(4, sweep.evaluator);
     put.bind(5, text_of(sweep.axes));
     const std::string multi_fidelity = text_of(sweep.multi_fidelity);
+    const std::string objectives = text_of(sweep.objectives), chosen_by = text_of(sweep.plan);
     set(put, 6, multi_fidelity);
+    set(put, 7, objectives);
+    set(put, 8, chosen_by);
     put.executeStep();
     const std::int64_t id = put.getColumn(0).getInt64();
     put.reset();
     for (const char* table : {"points", "sweep_workloads"})
       open_->file->exec(fmt::format("DELETE FROM {} WHERE sweep = {}", table, id));
-    Statement point(*open_->file, "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)");
-    for (const NewPoint& p : points) {
-      point.reset();
-      point.bind(1, id);
-      point.bind(2, static_cast<std::int64_t>(p.point.ordinal));
-      point.bind(3, p.point.base);
-      point.bind(4, p.point.is_base ? 1 : 0);
-      point.bind(5, static_cast<std::int64_t>(p.base_ordinal));
-      point.bind(6, text_of(p.point.at));
-      point.bind(7, text_of(p.point.differences));
-      set(point, 8, p.chip);
-      set(point, 9, p.request);
-      set(point, 10, p.point.refused);
-      set(point, 11, p.point.cost);
-      point.exec();
-    }
+    open_->insert(id, points);
     Statement workload(*open_->file, "INSERT INTO sweep_workloads VALUES (?, ?, ?, ?, ?, ?)");
     for (std::size_t w = 0; w < workloads.size(); ++w) {
       workload.reset();
@@ -224,6 +236,25 @@ std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<
     put_shards(*open_->file, id, sweep.shards, plan);
     open_->commit();
     return id;
+  });
+}
+
+void StoreWriter::add_points(std::int64_t sweep, const std::vector<NewPoint>& points) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    open_->insert(sweep, points);
+    open_->commit();
+  });
+}
+
+void StoreWriter::put_plan(std::int64_t sweep, const StoredPlan& plan) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    Statement s(*open_->file, "UPDATE sweeps SET plan = ? WHERE id = ?");
+    s.bind(1, text_of(std::optional(plan)));
+    s.bind(2, sweep);
+    s.exec();
+    open_->commit();
   });
 }
 

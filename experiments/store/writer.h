@@ -44,7 +44,7 @@ struct RowTexts {
 // A point of a sweep to be stored.
 struct NewPoint {
   StoredPoint point;
-  std::optional<Content> chip, request;  // nullopt for a refused point
+  std::optional<Content> chip, request;  // nullopt for a refused point; without a request no programs are constructed
   std::size_t base_ordinal = 0;          // of the point with which it is compared
 };
 
@@ -85,6 +85,10 @@ class StoreWriter {
   // title; rows stay. Where shards of the same `plan` were merged before, a whole sweep counts as all shards.
   std::int64_t put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
                          const std::vector<NewWorkload>& workloads, const std::string& plan = {});
+  // Adds points to the stored sweep of that id. One commit.
+  void add_points(std::int64_t sweep, const std::vector<NewPoint>& points);
+  // Stores how far the sweep's plan is. One commit.
+  void put_plan(std::int64_t sweep, const StoredPlan& plan);
   // Marks the stored sweep as complete: all its rows are there. One commit.
   void complete(std::int64_t sweep);
 

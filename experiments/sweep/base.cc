@@ -9,6 +9,7 @@
 #include "arch/override.h"
 #include "base/fields.h"
 #include "base/plain_text.h"
+#include "experiments/objectives/quantity.h"
 #include "experiments/sweep/detail/spec.h"
 
 namespace tilescope::experiments {
@@ -22,15 +23,6 @@ std::string yaml_text(const base::Value& v) {
   const auto again = base::read_yaml(*text, own.add_source("value"), own);
   const auto* same = again ? again->get_if<std::string>() : nullptr;
   return same != nullptr && *same == *text ? *text : base::to_json(v);
-}
-
-// In the order of the bases, each once: what a misspelt path may have meant.
-std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases) {
-  std::vector<std::string_view> out;
-  for (const SweepBase& b : bases)
-    for (const arch::Number& n : b.numbers)
-      if (std::find(out.begin(), out.end(), n.path) == out.end()) out.push_back(n.path);
-  return out;
 }
 
 }  // namespace
@@ -52,22 +44,37 @@ const arch::Number* number_at(std::string_view path, const std::vector<SweepBase
   return nullptr;
 }
 
+// In the order of the bases, each once.
+std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases) {
+  std::vector<std::string_view> out;
+  for (const SweepBase& b : bases)
+    for (const arch::Number& n : b.numbers)
+      if (std::find(out.begin(), out.end(), n.path) == out.end()) out.push_back(n.path);
+  return out;
+}
+
+bool every_base_has(const Formula& formula, const std::vector<SweepBase>& bases, base::Diagnostics& diags) {
+  bool everywhere = true;
+  for (std::size_t p = 0; p < formula.paths().size(); ++p) {
+    const std::string& path = formula.paths()[p];
+    if (formula.reductions()[p] || quantity_of(path)) continue;
+    for (const SweepBase& b : bases) {
+      if (b.number(path) != nullptr) continue;
+      everywhere = false;
+      diags.error(formula.at(),
+                  fmt::format("{} has no number above 0 at '{}'; expressions read what every base has", b.name, path));
+    }
+  }
+  return everywhere;
+}
+
 std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
                                     const SweepFile& file) {
   const auto written = base::as_text(text, name, file.diags);
   auto formula =
       written ? Formula::parse(*written, file.text_at(*text), number_paths(bases), file.diags) : std::nullopt;
-  if (!formula) return std::nullopt;
-  bool everywhere = true;
-  for (const std::string& path : formula->paths())
-    for (const SweepBase& b : bases) {
-      if (b.number(path) != nullptr) continue;
-      everywhere = false;
-      file.diags.error(
-          formula->at(),
-          fmt::format("{} has no number above 0 at '{}'; expressions read what every base has", b.name, path));
-    }
-  return everywhere ? std::move(formula) : std::nullopt;
+  if (!formula || !every_base_has(*formula, bases, file.diags)) return std::nullopt;
+  return formula;
 }
 
 StoredValue value_of(const arch::Number& n, double amount) {

@@ -12,6 +12,7 @@
 #include "api/common/csv.h"
 #include "api/common/new_file.h"
 #include "base/document.h"
+#include "experiments/objectives/stored.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -73,7 +74,13 @@ class Columns {
 // One row as cells of the columns, which it may widen.
 class RowWriter {
  public:
-  RowWriter(const StoredSweep& sweep, Columns& columns) : sweep_(sweep), columns_(columns) {}
+  RowWriter(const Store& store, const StoredSweep& sweep, Columns& columns) : sweep_(sweep), columns_(columns) {
+    if (!sweep.objectives) return;
+    judgements_ = judgements_of(store, sweep);
+    const std::vector<StoredPoint> points = store.points(sweep);
+    for (std::size_t i = 0; i < points.size(); ++i) places_.emplace(points[i].ordinal, i);
+    for (const StoredObjective& o : sweep.objectives->objectives) objectives_.push_back(shown(o));
+  }
 
   // The cells stay valid until the next call.
   const std::vector<Value>& cells(const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
@@ -84,6 +91,7 @@ class RowWriter {
     if (sweep_.axes.empty() || sweep_.axes.front().name != "base") put("base", p.base);
     for (std::size_t a = 0; a < sweep_.axes.size(); ++a)
       put(column_of(sweep_.axes[a]), value_of(sweep_.axes[a], p.at[a]));
+    if (sweep_.objectives) put_objectives(judgements_[places_.at(p.ordinal)]);
     put("workload", w.name);
     put("kind", w.kind);
     put("weight", number(w.weight));
@@ -94,6 +102,7 @@ class RowWriter {
     put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
     if (sweep_.multi_fidelity) put("chosen", base::unless_empty(std::string(name_of(p.chosen))));
     put("error", base::unless_empty(!p.refused.empty()  ? "refused: " + p.refused
+                                    : !p.pruned.empty() ? "not constructed: " + p.pruned
                                     : r == nullptr      ? ""
                                     : !r->error.empty() ? r->error
                                                         : r->simulation_error));
@@ -104,6 +113,13 @@ class RowWriter {
   }
 
  private:
+  void put_objectives(const Judgement& j) {
+    for (std::size_t o = 0; o < objectives_.size(); ++o)
+      put(objectives_[o].column, j.values[o] ? Value(*j.values[o] * objectives_[o].factor) : Value(nullptr));
+    put("violation_ratio", j.violation());
+    put("on_front", j.on_front);
+  }
+
   void put(const std::string& name, Value v) {
     const std::size_t c = columns_.of(name);
     if (cells_.size() <= c) cells_.resize(c + 1);
@@ -122,6 +138,9 @@ class RowWriter {
 
   const StoredSweep& sweep_;
   Columns& columns_;
+  std::vector<Judgement> judgements_;          // by point, where the sweep has objectives
+  std::map<std::size_t, std::size_t> places_;  // of points by their numbers
+  std::vector<ShownObjective> objectives_;
   std::vector<Value> cells_;
 };
 
@@ -137,7 +156,7 @@ std::string json_line(const std::vector<Value>& cells, const std::vector<std::st
 std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,
                         const std::function<void(std::string_view)>& write) {
   Columns columns;
-  RowWriter rows(sweep, columns);
+  RowWriter rows(store, sweep, columns);
   if (form == TableForm::kCsv) {  // all columns are known before the first row is written
     store.each_row(sweep,
                    [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) { rows.cells(p, w, r); });
@@ -165,6 +184,7 @@ std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSwe
   if (found == points.end())
     return refuse(fmt::format("the sweep has no such point, expected a number from 0 to {}", points.size() - 1));
   if (!found->refused.empty()) return refuse("the point is refused: " + found->refused);
+  if (!found->pruned.empty()) return refuse("the point has no programs: " + found->pruned);
   OperatorsAtPoint out{*found, {}, store.totals(sweep)[static_cast<std::size_t>(found - points.begin())].weighted_us};
   store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     if (p.ordinal != point) return;

@@ -37,7 +37,18 @@ void note_escalation(const Store& store, const SweepState& state, const SweepSpe
 void note_instructions(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags) {
   std::vector<const expr::Expression*> operators;
   for (const SweepWorkload& w : spec.workloads) operators.push_back(&w.expression);
-  for (const auto& chip : plan.chips) api::note_instructions(operators, *chip, chip->name, diags);
+  for (const auto& chip : plan.chips)
+    if (chip != nullptr) api::note_instructions(operators, *chip, chip->name, diags);
+}
+
+void note_small_plan(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags) {
+  constexpr std::size_t kWorthPlan = 100'000;  // operators at points: some ten minutes of two cores
+  const std::size_t points = plan.points.size() - spec.bases.size(), all = points * spec.workloads.size();
+  const bool chosen = spec.choice.by == PointChoice::By::kRefine || spec.choice.by == PointChoice::By::kNsga2;
+  if (!chosen || all >= kWorthPlan) return;
+  diags.note(spec.choice.at, fmt::format("plan: the grid has {} points of {} operators; a grid of fewer than {} "
+                                         "operators at points is judged as a whole in minutes, and misses nothing",
+                                         points, spec.workloads.size(), kWorthPlan));
 }
 
 }  // namespace tilescope::experiments

@@ -48,14 +48,6 @@ bool is_path_of_chip(const StoredAxis& a) {
   return a.name != kBaseAxis && a.name != kProgramsAxis && a.name != kPaddingAxis && a.name != kBlockAxis;
 }
 
-// What the chips of one plan are resolved from, each once.
-struct ChipRequest {
-  std::size_t base = 0;
-  std::vector<arch::Override> overrides;
-  std::unique_ptr<arch::ArchSpec> chip;
-  std::string refused;
-};
-
 // Steps through all combinations of values, the last axis fastest.
 class Combinations {
  public:
@@ -87,11 +79,17 @@ class Planner {
 
   std::optional<SweepPlan> run(const PlanRequest& request) {
     stop_ = request.stop;
-    if (!add_bases() || !add_grid()) return std::nullopt;
-    const std::vector<std::size_t> asked = request.shard ? asked_by(*request.shard) : all_requests();
-    resolve(asked, request.jobs);
-    if (request.shard && !stopped() && !accepts_any()) resolve_until_accepted();
-    if (stopped() || !settle()) return std::nullopt;
+    if (!add_bases() || !add_grid() || !check_evaluations()) return std::nullopt;
+    plan_.chips.resize(plan_.requests.size());
+    const bool grid = spec_.choice.by == PointChoice::By::kGrid;
+    std::vector<std::size_t> asked;
+    for (const PlannedPoint& p : plan_.points) {
+      const bool mine = !request.shard || p.point.ordinal % request.shard->count == request.shard->index;
+      if (grid ? mine : p.point.is_base) asked.push_back(p.point.ordinal);
+    }
+    if (!read_chips(spec_, plan_, asked, request)) return std::nullopt;
+    if (!accepts_any()) read_until_accepted(request);
+    if (stopped() || !accepts_any()) return refuse_all();
     return std::move(plan_);
   }
 
@@ -232,9 +230,9 @@ class Planner {
   void add(PlannedPoint p, std::vector<arch::Override> overrides) {
     std::string key = fmt::format("{}", p.base);
     for (const arch::Override& o : overrides) key += fmt::format("\n{}={}", o.path, o.value);
-    const auto [entry, fresh] = chip_numbers_.emplace(std::move(key), requests_.size());
-    if (fresh) requests_.push_back({p.base, std::move(overrides), nullptr, {}});
-    p.chip = entry->second;
+    const auto [entry, fresh] = chip_numbers_.emplace(std::move(key), plan_.requests.size());
+    if (fresh) plan_.requests.push_back({p.base, std::move(overrides), {}, {}, {}, {}});
+    p.request = entry->second;
     p.point.ordinal = plan_.points.size();
     plan_.points.push_back(std::move(p));
   }
@@ -293,99 +291,41 @@ class Planner {
 
   bool stopped() const { return stop_ && stop_(); }
 
-  std::vector<std::size_t> all_requests() const {
-    std::vector<std::size_t> out(requests_.size());
-    std::iota(out.begin(), out.end(), std::size_t{0});
-    return out;
-  }
-
-  // The chips that a shard's rows depend on: of its points, of the bases, and of the points beside those of which
-  // programs are constructed. Marks the points that are the shard's own.
-  std::vector<std::size_t> asked_by(const Shard& shard) {
-    using From = SweepPrograms::From;
-    std::map<std::vector<std::size_t>, std::size_t> grid;  // points of constructed programs, by index
-    std::vector<std::vector<const PlannedPoint*>> same_as_base(spec_.bases.size());
-    for (PlannedPoint& p : plan_.points) {
-      p.asked = p.point.ordinal % shard.count == shard.index;
-      if (!p.programs || spec_.programs[*p.programs].from != From::kConstruct) continue;
-      grid.emplace(p.index, p.point.ordinal);
-      if (*p.chip == p.base) same_as_base[p.base].push_back(&p);  // the first requests are the bases'
-    }
-    std::set<std::size_t> out;
-    const auto add_neighbours = [&](const PlannedPoint& p) {
-      for (std::size_t axis = 1; axis < p.index.size(); ++axis)
-        for (const int step : {-1, 1}) {
-          std::vector<std::size_t> index = p.index;
-          index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
-          if (const auto at = grid.find(index); at != grid.end()) out.insert(*plan_.points[at->second].chip);
-        }
-    };
-    for (std::size_t b = 0; b < spec_.bases.size(); ++b) out.insert(b);
-    for (const PlannedPoint& p : plan_.points) {
-      if (!p.asked) continue;
-      out.insert(*p.chip);
-      const bool constructed = p.programs && spec_.programs[*p.programs].from == From::kConstruct;
-      if (constructed) add_neighbours(p);
-      if (constructed || (p.programs && spec_.programs[*p.programs].from == From::kFile)) continue;
-      for (const PlannedPoint* same : same_as_base[p.base]) add_neighbours(*same);  // the base's own search
-    }
-    return {out.begin(), out.end()};
-  }
-
-  void resolve(const std::vector<std::size_t>& asked, int jobs) {
-    api::parallel_for(asked.size(), jobs, [&] {
-      return [&](std::size_t i) {
-        if (!stopped()) resolve(requests_[asked[i]]);
-      };
-    });
-  }
-
-  void resolve(ChipRequest& r) const {
-    Diagnostics own;
-    if (auto chip = spec_.bases[r.base].source.with(r.overrides, own); chip && own.ok())
-      r.chip = std::make_unique<arch::ArchSpec>(std::move(*chip));
-    else
-      r.refused = own.ok() ? "refused" : own.errors().front().text;
+  bool check_evaluations() {
+    const std::size_t points = plan_.points.size() - spec_.bases.size();
+    if (spec_.choice.by != PointChoice::By::kNsga2 || spec_.choice.nsga2.evaluations <= points) return true;
+    diags_.error(spec_.choice.evaluations_at,
+                 fmt::format("evaluations: {}, and the sweep has {} points; leave `plan` out, and all are judged",
+                             spec_.choice.nsga2.evaluations, points));
+    return false;
   }
 
   bool accepts_any() const {
     return std::any_of(plan_.points.begin(), plan_.points.end(),
-                       [&](const PlannedPoint& p) { return !p.point.is_base && requests_[*p.chip].chip != nullptr; });
+                       [&](const PlannedPoint& p) { return !p.point.is_base && plan_.chips[p.request] != nullptr; });
   }
 
-  // A sweep none of whose points has a chip is wrong, whichever shard meets it.
-  void resolve_until_accepted() {
-    for (const PlannedPoint& p : plan_.points) {
-      ChipRequest& r = requests_[*p.chip];
-      if (p.point.is_base || r.chip != nullptr || !r.refused.empty()) continue;
-      if (stopped()) return;
-      resolve(r);
-      if (r.chip != nullptr) return;
-    }
-  }
-
-  // Refused points say why; where all are refused the sweep is.
-  bool settle() {
-    std::vector<std::optional<std::size_t>> numbers;
-    std::map<std::string, const StoredPoint*> why;
-    for (ChipRequest& r : requests_) {
-      numbers.push_back(r.chip == nullptr ? std::nullopt : std::optional(plan_.chips.size()));
-      if (r.chip != nullptr) plan_.chips.push_back(std::move(r.chip));
-    }
-    std::size_t accepted = 0;
+  // A sweep none of whose points has a chip is wrong, whichever shard or plan meets it. Points that are read for this
+  // alone are not asked.
+  void read_until_accepted(const PlanRequest& request) {
     for (PlannedPoint& p : plan_.points) {
-      const std::size_t request = *p.chip;
-      p.chip = numbers[request];
-      if (p.chip) accepted += p.point.is_base ? 0 : 1;
-      if (p.chip || requests_[request].refused.empty()) continue;
-      p.point.refused = requests_[request].refused;
-      why.emplace(p.point.refused, &p.point);
+      if (p.point.is_base || !plan_.requests[p.request].refused.empty()) continue;
+      const bool asked = p.asked;
+      if (!read_chips(spec_, plan_, {p.point.ordinal}, request)) return;
+      p.asked = asked;
+      if (plan_.chips[p.request] != nullptr) return;
     }
-    if (accepted > 0) return true;
+  }
+
+  std::optional<SweepPlan> refuse_all() {
+    if (stopped()) return std::nullopt;
+    std::map<std::string, const StoredPoint*> why;
+    for (const PlannedPoint& p : plan_.points)
+      if (!p.point.refused.empty()) why.emplace(p.point.refused, &p.point);
     for (const auto& [sentence, point] : why)
       diags_.error(spec_.axes_at,
                    fmt::format("every point is refused; {}: {}", place_of(*point, plan_.axes), sentence));
-    return false;
+    return std::nullopt;
   }
 
   const SweepSpec& spec_;
@@ -395,7 +335,6 @@ class Planner {
   std::vector<Placed> followers_, constraints_;
   std::optional<Placed> cost_;
   std::vector<bool> met_;
-  std::vector<ChipRequest> requests_;
   std::map<std::string, std::size_t> chip_numbers_;
   std::function<bool()> stop_;
 };

@@ -12,8 +12,8 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
   return a.pads == b.pads && a.block == b.block;
 }
 
-SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes)
-    : workloads_(workloads) {
+SweepSearches::SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes, bool more_later)
+    : workloads_(workloads), more_later_(more_later) {
   for (std::size_t w = 0; w < workloads.size(); ++w)
     pools_.push_back(std::make_unique<Pools>(pool_bytes / workloads.size()));
 }
@@ -64,7 +64,7 @@ std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::si
     auto programs = std::make_shared<api::Ranked>(api::construct(
         workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, s.keep, s.restrictions}, &shared.pools));
     if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
-    if (--shared.to_ask[s.geometry] == 0) shared.pools.drop(*s.chip);
+    if (--shared.to_ask[s.geometry] == 0 && !more_later_) shared.pools.drop(*s.chip);
     cpu_us += 1e3 * programs->construct_ms;
     found->programs = std::move(programs);
   }

@@ -55,7 +55,9 @@ class SpecReader {
       out_.axes_at = axes->at;
       if (!out_.bases.empty()) out_.axes = read_axes(*axes, out_.bases, file_);
     }
-    if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
+    const Value* constraints = f.take("constraints");
+    const Value* objectives = f.take("objectives");
+    const Value* plan = f.take("plan");
     const Value* sequence = f.take("sequence");
     out_.sequence = base::as_bool(sequence, "sequence", diags_).value_or(false);
     if (const Value* workloads = f.require("workloads")) {
@@ -63,6 +65,9 @@ class SpecReader {
       out_.workloads = std::move(read.all);
       out_.tensors = std::move(read.tensors);
     }
+    if (constraints != nullptr) out_.constraints_at = constraints->at;
+    if (!out_.bases.empty()) read_objectives(objectives, constraints, file_, out_);
+    if (plan != nullptr) read_plan(*plan, file_, out_);
     read_programs(f.take("programs"));
     if (const Value* evaluator = f.take("evaluator")) read_evaluator(*evaluator);
     if (out_.sequence) check_sequence(sequence->at);
@@ -96,15 +101,6 @@ class SpecReader {
       return diags_.error(at, fmt::format("base: '{}': {}", name, why));
     auto numbers = arch::numbers_of(*chip);
     out_.bases.push_back({name, std::move(*source), std::move(*chip), std::move(numbers)});
-  }
-
-  void read_constraints(const Value& v) {
-    out_.constraints_at = v.at;
-    const base::List* list = base::as_list(&v, "constraints", diags_);
-    if (list == nullptr || out_.bases.empty()) return;
-    for (const Value& item : *list)
-      if (auto formula = read_formula(&item, "a constraint", out_.bases, file_))
-        out_.constraints.push_back(std::move(*formula));
   }
 
   void read_programs(const Value* v) {
@@ -226,6 +222,7 @@ std::optional<SweepSpec> read_sweep(const std::string& file, int jobs, Diagnosti
 
 std::optional<SweepOutline> outline_of(const std::string& file, Diagnostics& diags) {
   const auto spec = read_sweep(file, 1, diags);
+  if (spec && !check_shards(*spec, diags)) return std::nullopt;
   const auto points = spec ? count_points(*spec, diags) : std::nullopt;
   if (!points) return std::nullopt;
   return SweepOutline{spec->title, spec->text, *points, spec->multi_fidelity.has_value()};

@@ -11,6 +11,8 @@
 namespace tilescope::experiments {
 namespace {
 
+constexpr std::size_t kShownOfFront = 20;
+
 using Counts = std::vector<std::pair<std::string, std::size_t>>;
 
 Counts most_often_first(const std::map<std::string, std::size_t>& counts) {
@@ -46,7 +48,7 @@ base::List to_list(const std::vector<RankedPoint>& points, const StoredSweep& sw
 bool SweepState::complete() const {
   if (sweep.shards && !sweep.shards->own && !sweep.shards->missing().empty()) return false;
   if (sweep.shards && sweep.shards->own) return rows_done == rows;  // the choice is made where shards are merged
-  return rows_done == rows &&
+  return rows_done == rows && (!sweep.plan || sweep.plan->ended) &&
          (!multi_fidelity || multi_fidelity->asked.chosen == StoredMultiFidelity::Stage::kNeighbours);
 }
 
@@ -58,7 +60,7 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
   std::map<std::string, std::size_t> refusals, failures;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointTotal& t = totals[i];
-    out.rows += points[i].refused.empty() ? sweep.workloads.size() : 0;
+    out.rows += points[i].has_rows() ? sweep.workloads.size() : 0;
     out.rows += t.to_simulate;
     out.rows_done += t.done + t.simulated;
     out.rows_failed += t.failed + t.simulation_failed;
@@ -68,7 +70,8 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
     }
     ++out.points;
     out.refused += points[i].refused.empty() ? 0 : 1;
-    out.done += points[i].refused.empty() && t.done == sweep.workloads.size() && t.simulated == t.to_simulate ? 1 : 0;
+    const bool done = !points[i].pruned.empty() || (t.done == sweep.workloads.size() && t.simulated == t.to_simulate);
+    out.done += points[i].refused.empty() && done ? 1 : 0;
     out.failed += t.failed + t.simulation_failed > 0 ? 1 : 0;
     if (!points[i].refused.empty()) ++refusals[points[i].refused];
   }
@@ -81,8 +84,10 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
   if (out.multi_fidelity) out.places = points;
   out.refusals = most_often_first(refusals);
   out.failures = most_often_first(failures);
+  out.front = sweep_front(store, sweep, kShownOfFront);
+  const auto is_feasible = [&](std::size_t i) { return !out.front || out.front->judgements[i].violation() == 0.0; };
   for (const std::size_t i : best_points(points, totals))
-    if (out.best.size() < keep) out.best.push_back({points[i], totals[i]});
+    if (out.best.size() < keep && is_feasible(i)) out.best.push_back({points[i], totals[i]});
   return out;
 }
 
@@ -98,6 +103,11 @@ base::Value to_document(const SweepState& s) {
       {"refused", to_list(s.refusals)},
       {"failed", to_list(s.failures)}};
   if (s.multi_fidelity) out.push_back({"multi_fidelity", to_document(*s.multi_fidelity)});
+  if (s.front) out.push_back({"objectives", to_document(*s.front, s.sweep)});
+  if (s.sweep.plan)
+    out.push_back(
+        {"plan",
+         base::Map{{"plan", s.sweep.plan->text}, {"points", s.sweep.plan->points}, {"ended", s.sweep.plan->ended}}});
   if (s.sweep.shards) out.push_back({"shards", to_document(*s.sweep.shards)});
   return out;
 }

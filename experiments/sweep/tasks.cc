@@ -12,44 +12,83 @@
 namespace tilescope::experiments {
 
 SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes)
-    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads, pool_bytes), sequence_hash_(sequence_hash()) {
+    : spec_(spec),
+      plan_(plan),
+      store_(store),
+      searches_(spec.workloads, pool_bytes, spec.choice.by != PointChoice::By::kGrid),
+      sequence_hash_(sequence_hash()) {
+  of_points_.resize(plan.points.size());
   for (const PlannedPoint& p : plan.points)
-    if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
+    if (is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
 }
 
 std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, const std::function<bool()>& stop) {
-  // A shard keeps the chips of its own points and the bases; those beside are searched for, and have no rows.
-  std::vector<bool> kept(plan_.chips.size(), !shard);
-  std::fill_n(kept.begin(), spec_.bases.size(), true);
-  for (const PlannedPoint& p : plan_.points)
-    if (p.asked && p.chip) kept[*p.chip] = true;
-  for (std::size_t c = 0; c < plan_.chips.size(); ++c) {
-    if (stop()) return std::nullopt;
-    const arch::ArchSpec& chip = *plan_.chips[c];
-    const std::string identity = identity_of(chip);
-    chip_hashes_.push_back(base::content_hash(identity));
-    hash_of_chip_[&chip] = chip_hashes_.back();
-    chip_ids_.push_back(kept[c] ? store_.chip(identity, chip.name, arch::to_document(chip)) : Content{});
-  }
+  if (!add_chips(stop)) return std::nullopt;
   std::vector<NewWorkload> workloads;
   for (const SweepWorkload& w : spec_.workloads) {
     workload_ids_.push_back(store_.workload(w.document));
     workloads.push_back({w.name, w.kind, w.weight, workload_ids_.back()});
   }
-  std::vector<NewPoint> points;
-  for (const PlannedPoint& p : plan_.points) {
-    if (stop()) return std::nullopt;
-    if (p.asked)
-      points.push_back(add_point(p));
-    else
-      of_points_.emplace_back();
-  }
+  std::vector<std::size_t> asked;
+  for (const PlannedPoint& p : plan_.points)
+    if (p.asked) asked.push_back(p.point.ordinal);
+  const auto points = add_points(asked, stop);
+  if (!points) return std::nullopt;
   const auto multi_fidelity = spec_.multi_fidelity ? std::optional(spec_.multi_fidelity->asked) : std::nullopt;
   const char* evaluator = multi_fidelity ? "multi-fidelity" : spec_.simulate ? "sim" : "model";
   StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, evaluator, plan_.axes, {}, multi_fidelity};
+  if (spec_.objectives) sweep.objectives = spec_.objectives->asked;
+  sweep.plan = stored_plan(false);
   const std::string plan = plan_hash();
   if (shard) sweep.shards = StoredShards{shard->count, plan_.points.size(), plan, true, {shard->index}, {}};
-  return store_.put_sweep(sweep, points, workloads, plan);
+  sweep_ = store_.put_sweep(sweep, *points, workloads, plan);
+  return sweep_;
+}
+
+bool SweepTasks::add(const std::vector<std::size_t>& points, const std::function<bool()>& stop) {
+  if (!add_chips(stop)) return false;
+  const auto added = add_points(points, stop);
+  if (added) store_.add_points(sweep_, *added);
+  return added.has_value();
+}
+
+void SweepTasks::end_plan() { store_.put_plan(sweep_, *stored_plan(true)); }
+
+std::optional<StoredPlan> SweepTasks::stored_plan(bool ended) const {
+  if (spec_.choice.by == PointChoice::By::kGrid) return std::nullopt;
+  return StoredPlan{spec_.choice.text(), plan_.points.size() - spec_.bases.size(), ended};
+}
+
+// Those that were read meanwhile. A shard, or a plan, keeps the chips of its own points and the bases; those beside are
+// searched for, and have no rows.
+bool SweepTasks::add_chips(const std::function<bool()>& stop) {
+  std::vector<bool> kept(plan_.chips.size());
+  std::fill_n(kept.begin(), spec_.bases.size(), true);
+  for (const PlannedPoint& p : plan_.points)
+    if (p.asked && p.chip) kept[*p.chip] = true;
+  chip_hashes_.resize(plan_.chips.size());
+  chip_ids_.resize(plan_.chips.size());
+  for (std::size_t c = 0; c < plan_.chips.size(); ++c) {
+    if (stop()) return false;
+    if (plan_.chips[c] == nullptr || (chip_ids_[c] && !chip_hashes_[c].empty())) continue;
+    const arch::ArchSpec& chip = *plan_.chips[c];
+    if (!chip_hashes_[c].empty() && !kept[c]) continue;
+    const std::string identity = identity_of(chip);
+    chip_hashes_[c] = base::content_hash(identity);
+    hash_of_chip_[&chip] = chip_hashes_[c];
+    if (kept[c]) chip_ids_[c] = store_.chip(identity, chip.name, arch::to_document(chip));
+  }
+  return true;
+}
+
+std::optional<std::vector<NewPoint>> SweepTasks::add_points(const std::vector<std::size_t>& ordinals,
+                                                            const std::function<bool()>& stop) {
+  std::vector<NewPoint> out;
+  for (const std::size_t p : ordinals) {
+    if (stop()) return std::nullopt;
+    out.push_back(add_point(plan_.points[p]));
+  }
+  return out;
 }
 
 std::string SweepTasks::plan_hash() const {
@@ -77,11 +116,12 @@ NewPoint SweepTasks::add_point(const PlannedPoint& p) {
   NewPoint out;
   out.point = p.point;
   out.base_ordinal = p.base;
-  of_points_.emplace_back();
   if (!p.chip) return out;
+  out.chip = chip_ids_[*p.chip].value();
+  if (!p.point.pruned.empty()) return out;
   Task t;
   t.chip = plan_.chips[*p.chip].get();
-  t.chip_id = chip_ids_[*p.chip];
+  t.chip_id = *out.chip;
   t.programs = p.programs ? &spec_.programs[*p.programs] : nullptr;
   t.restrictions = p.restrictions;
   t.base = p.base;
@@ -93,8 +133,7 @@ NewPoint SweepTasks::add_point(const PlannedPoint& p) {
   if (t.programs != nullptr && t.programs->from == SweepPrograms::From::kBase) t.reference = add_reference(p);
   const std::size_t task = add_task(std::move(t));
   tasks_[task].points.push_back(p.point.ordinal);
-  of_points_.back() = task;
-  out.chip = tasks_[task].chip_id;
+  of_points_[p.point.ordinal] = task;
   out.request = tasks_[task].request;
   return out;
 }
@@ -103,7 +142,7 @@ NewPoint SweepTasks::add_point(const PlannedPoint& p) {
 std::size_t SweepTasks::add_reference(const PlannedPoint& p) {
   Task t;
   t.chip = plan_.chips[p.base].get();
-  t.chip_id = chip_ids_[p.base];
+  t.chip_id = chip_ids_[p.base].value();
   t.restrictions = p.restrictions;
   t.base = p.base;
   PlannedPoint base;
@@ -145,8 +184,8 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
       std::vector<std::size_t> index = at->index;
       index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
       const auto neighbour = grid_.find(index);
-      if (neighbour != grid_.end() && restrict_alike(neighbour->second->restrictions, t.restrictions))
-        add(*plan_.chips[*neighbour->second->chip]);
+      if (neighbour == grid_.end() || !neighbour->second->chip) continue;
+      if (restrict_alike(neighbour->second->restrictions, t.restrictions)) add(*plan_.chips[*neighbour->second->chip]);
     }
 }
 

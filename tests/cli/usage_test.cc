@@ -17,12 +17,13 @@ TEST_F(Usage, OfCommands) {
       bad_input({}),
       "tilescope: expected a command: arch, diff, compile, predict, compare, explain, limit, calibrate, simulate, "
       "trace, emit, "
-      "verify, measure, sweep, status, merge, export, report, search, suite, network, doctor; see tilescope --help\n");
+      "verify, measure, sweep, status, merge, export, report, sensitivity, search, suite, network, doctor; see "
+      "tilescope --help\n");
   EXPECT_EQ(
       bad_input({"compil"}),
       "tilescope: unknown command 'compil', expected one of arch, diff, compile, predict, compare, explain, limit, "
-      "calibrate, simulate, trace, emit, verify, measure, sweep, status, merge, export, report, search, suite, "
-      "network, doctor; "
+      "calibrate, simulate, trace, emit, verify, measure, sweep, status, merge, export, report, sensitivity, search, "
+      "suite, network, doctor; "
       "did you "
       "mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),

@@ -18,6 +18,9 @@ std::string text_of(const std::vector<StoredValue>& values);
 std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
 std::string text_of(const std::optional<StoredMultiFidelity>& multi_fidelity);  // empty where there is none
+std::string text_of(const std::optional<StoredObjectives>& objectives);         // likewise
+std::string text_of(const std::optional<StoredPlan>& plan);                     // likewise
+std::string text_of(const std::vector<std::optional<double>>& inputs);          // likewise
 // {COLUMN: [NAME, ...], ...}, such as {"terms": ["issue", "l2"], "levels": ["dram", "l2"]}.
 std::string text_of(const NumberNames& names);
 
@@ -26,6 +29,9 @@ std::vector<StoredValue> values_of_text(const std::string& text);
 std::vector<StoredDifference> differences_of_text(const std::string& text);
 std::vector<StoredAxis> axes_of_text(const std::string& text);
 std::optional<StoredMultiFidelity> multi_fidelity_of_text(const std::string& text);
+std::optional<StoredObjectives> objectives_of_text(const std::string& text);
+std::optional<StoredPlan> plan_of_text(const std::string& text);
+std::vector<std::optional<double>> inputs_of_text(const std::string& text);
 NumberNames names_of_text(const std::string& text);
 Chosen chosen_of_text(const std::string& text);
 api::Simulation simulation_of_text(const std::string& text);

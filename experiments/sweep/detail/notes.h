@@ -17,4 +17,7 @@ void note_escalation(const Store& store, const SweepState& state, const SweepSpe
 // Notes which instructions the chips of a plan lack for the operators.
 void note_instructions(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags);
 
+// Notes that a grid would do where a plan chooses among few points.
+void note_small_plan(const SweepSpec& spec, const SweepPlan& plan, base::Diagnostics& diags);
+
 }  // namespace tilescope::experiments

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/override.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "construct/restrictions.h"
@@ -21,31 +22,48 @@ namespace tilescope::experiments {
 struct PlannedPoint {
   StoredPoint point;
   std::size_t base = 0;                 // of the spec's bases
-  std::optional<std::size_t> chip;      // of the plan's; none of a refused point
+  std::size_t request = 0;              // of the plan's chips
+  std::optional<std::size_t> chip;      // the same once it is read; none of a refused point
   std::optional<std::size_t> programs;  // of the spec's; none of a base as it is, whose are constructed
   construct::Restrictions restrictions;
   // The base and which value of every axis that is swept; none of a base as it is. Points that differ by one in one
   // place are neighbours.
   std::vector<std::size_t> index;
-  bool asked = true;  // by the shard that is run; of the others only what its searches need has a chip
+  bool asked = false;  // it is judged; of the others only what the searches of those need has a chip
+};
+
+// What the chips of a plan are read from, each once, and what is known of each without programs.
+struct ChipRequest {
+  std::size_t base = 0;
+  std::vector<arch::Override> overrides;
+  std::string refused;
+  std::optional<double> area_mm2, price_usd;
+  std::string no_cost;  // why one of them is unknown that an objective or a constraint reads
 };
 
 struct SweepPlan {
   std::vector<StoredAxis> axes;
   std::vector<PlannedPoint> points;                    // as Store::points says; point b is base b as it is
-  std::vector<std::unique_ptr<arch::ArchSpec>> chips;  // chip b is base b
+  std::vector<ChipRequest> requests;                   // request b is base b
+  std::vector<std::unique_ptr<arch::ArchSpec>> chips;  // one a request; null where it is refused or not read yet
 };
 
 // Which part of a plan is wanted.
 struct PlanRequest {
-  std::optional<Shard> shard;    // resolves no more chips than its points and their searches need
+  std::optional<Shard> shard;    // reads no more chips than its points and their searches need
   int jobs = 1;                  // threads; the plan does not depend on their number
   std::function<bool()> stop{};  // asked all the while: ends it
 };
 
-// Nothing after an error: a constraint that no point meets, more points than can be, no point whose chip is accepted;
-// and nothing, without an error, where it was stopped.
+// Of a sweep that chooses its points only the bases are read. Nothing after an error: a constraint that no point meets,
+// more points than can be, no point whose chip is accepted, more evaluations than points; and nothing, without an
+// error, where it was stopped.
 std::optional<SweepPlan> plan(const SweepSpec& spec, const PlanRequest& request, base::Diagnostics& diags);
+
+// Reads the chips of those points, by number, and those that their searches need. These points are asked then, and are
+// refused or pruned where they have to be. False where it was stopped.
+bool read_chips(const SweepSpec& spec, SweepPlan& plan, const std::vector<std::size_t>& points,
+                const PlanRequest& request);
 
 // How many points the plan would have, bases too, without a look at the chips. Nothing after an error.
 std::optional<std::size_t> count_points(const SweepSpec& spec, base::Diagnostics& diags);

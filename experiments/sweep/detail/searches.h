@@ -29,8 +29,9 @@ bool restrict_alike(const construct::Restrictions& a, const construct::Restricti
 
 class SweepSearches {
  public:
-  // `pool_bytes` bounds the memory of the programs that chips share, over all workloads.
-  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes);
+  // `pool_bytes` bounds the memory of the programs that chips share, over all workloads. `more_later`: searches are
+  // added after others were made, and may share programs with them.
+  SweepSearches(const std::vector<SweepWorkload>& workloads, std::size_t pool_bytes, bool more_later);
 
   // The number of the search for the best `keep` programs for that chip under those restrictions; `chip` outlives this.
   std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions,
@@ -77,6 +78,7 @@ class SweepSearches {
   };
 
   const std::vector<SweepWorkload>& workloads_;
+  const bool more_later_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by workload
   std::vector<Requested> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common

@@ -15,8 +15,10 @@
 #include "arch/numbers.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
+#include "energy/technology.h"
+#include "experiments/explore/plan.h"
+#include "experiments/objectives/formula.h"
 #include "experiments/store/store.h"
-#include "experiments/sweep/detail/formula.h"
 #include "expr/expression.h"
 #include "expr/sequence.h"
 
@@ -72,6 +74,25 @@ struct SweepMultiFidelity {
   base::Position validation_sample_at;
 };
 
+// The objectives and the constraints on results.
+struct SweepObjectives {
+  StoredObjectives asked;
+  base::Position at;                             // of the first of them
+  std::optional<energy::Technology> technology;  // where area or price is among the inputs
+};
+
+// Which points of the grid are judged.
+struct PointChoice {
+  enum class By { kGrid, kRefine, kNsga2, kListed } by{};
+  Nsga2Options nsga2;
+  std::vector<std::size_t> listed;  // points without bases, by number
+  std::string listed_as;            // what text() calls them
+  base::Position at, evaluations_at;
+
+  // "nsga2, 2000 evaluations, population 50, seed 1"; "grid".
+  std::string text() const;
+};
+
 // Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
 struct SweepPrograms {
   enum class From { kConstruct, kBase, kFile } from{};
@@ -92,6 +113,8 @@ struct SweepSpec {
   bool simulate = false;            // every point
   std::size_t simulated_first = 0;  // of `evaluator: sim=8`: the simulator ranks programs (api/simulate/evaluate.h)
   std::optional<SweepMultiFidelity> multi_fidelity;
+  std::optional<SweepObjectives> objectives;
+  PointChoice choice;
   bool sequence = false;  // the operators run one after another, and find what those before have left in the caches
 };
 
@@ -99,7 +122,7 @@ struct SweepSpec {
 // depends.
 std::optional<SweepSpec> read_sweep(const std::string& file, int jobs, base::Diagnostics& diags);
 
-// The file as its parts read it.
+// The file, or another text, as its parts read it.
 struct SweepFile {
   std::string name, folder, text;
   int jobs;
@@ -119,6 +142,21 @@ SweepWorkloads read_workloads(const base::Value& workloads, bool sequence, const
 // The expression of a text, over numbers that every base has; nothing after an error.
 std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
                                     const SweepFile& file);
+
+// The objectives, and the constraints: those on paths alone go to `out.constraints`, those on results to its
+// objectives. After bases and workloads.
+void read_objectives(const base::Value* objectives, const base::Value* constraints, const SweepFile& file,
+                     SweepSpec& out);
+// After the objectives: without any the time is one where the plan needs one.
+void read_plan(const base::Value& plan, const SweepFile& file, SweepSpec& out);
+
+// Whether the sweep can be divided into shards; an error where its plan forbids it.
+bool check_shards(const SweepSpec& spec, base::Diagnostics& diags);
+
+// Every path that a base has a number at.
+std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases);
+// Whether every base has a number at each path that the formula reads; errors where not. Results are no paths.
+bool every_base_has(const Formula& formula, const std::vector<SweepBase>& bases, base::Diagnostics& diags);
 
 // The number at a path of the first base that has it, or null.
 const arch::Number* number_at(std::string_view path, const std::vector<SweepBase>& bases);

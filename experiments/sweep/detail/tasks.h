@@ -50,15 +50,21 @@ class SweepTasks {
   SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store, std::size_t pool_bytes);
 
   // Puts chips, operators and points into the store, those of the shard where one is asked for, and makes a task for
-  // each point that is not refused. The sweep's number; nothing, and nothing is put, where it was to stop.
+  // each point that is neither refused nor pruned. The sweep's number; nothing, and nothing is put, where it was to
+  // stop.
   std::optional<std::int64_t> put(const std::optional<Shard>& shard, const std::function<bool()>& stop);
+  // The same for points that were chosen later, and whose chips are read. False, and nothing is put, where it was to
+  // stop.
+  bool add(const std::vector<std::size_t>& points, const std::function<bool()>& stop);
+  // Puts down that all points are chosen.
+  void end_plan();
   // The task that simulates the programs of another one, as a sweep of evaluator sim asks for it.
   std::size_t add_simulation(std::size_t task);
 
   const std::vector<Task>& all() const { return tasks_; }
   Task& operator[](std::size_t t) { return tasks_[t]; }
   const Task& operator[](std::size_t t) const { return tasks_[t]; }
-  // The task of a point of the plan; none of a refused one.
+  // The task of a point of the plan; none of one that is refused, pruned or not asked.
   std::optional<std::size_t> of_point(std::size_t p) const { return of_points_[p]; }
   RowKey key_of(Unit u) const { return {tasks_[u.task].chip_id, tasks_[u.task].request, workload_ids_[u.workload]}; }
   // Whether its chip is the base as it is.
@@ -69,6 +75,10 @@ class SweepTasks {
  private:
   std::string plan_hash() const;
   std::string sequence_hash() const;  // of all operators in their order; empty where each runs alone
+  std::optional<StoredPlan> stored_plan(bool ended) const;
+  bool add_chips(const std::function<bool()>& stop);
+  std::optional<std::vector<NewPoint>> add_points(const std::vector<std::size_t>& ordinals,
+                                                  const std::function<bool()>& stop);
   NewPoint add_point(const PlannedPoint& p);
   std::size_t add_reference(const PlannedPoint& p);
   bool is_constructed(const PlannedPoint& p) const;
@@ -81,9 +91,11 @@ class SweepTasks {
   SweepSearches searches_;
   std::string sequence_hash_;
   std::map<std::vector<std::size_t>, const PlannedPoint*> grid_;  // of constructed programs, by index
-  std::vector<std::string> chip_hashes_;
+  std::int64_t sweep_ = 0;                                        // the store's number of it
+  std::vector<std::string> chip_hashes_;                          // empty where the chip is not read
   std::map<const arch::ArchSpec*, std::string> hash_of_chip_;
-  std::vector<Content> chip_ids_, workload_ids_;
+  std::vector<std::optional<Content>> chip_ids_;  // nullopt where the store does not have the chip
+  std::vector<Content> workload_ids_;
   std::vector<Task> tasks_;
   std::vector<std::optional<std::size_t>> of_points_;
   std::map<std::pair<Content, Content>, std::size_t> task_numbers_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions of sweeps: values beside the same arithmetic in C++, and the places of mistakes.
 
-#include "experiments/sweep/detail/formula.h"
+#include "experiments/objectives/formula.h"
 
 #include <cmath>
 

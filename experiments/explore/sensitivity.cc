@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/explore/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "base/check.h"
+
+namespace tilescope::experiments {
+namespace {
+
+constexpr std::size_t kResamples = 500;
+constexpr double kTail = 0.025;  // on each side of an interval
+
+// The root above 1 of x^(n + 1) = x + 1.
+double golden_ratio(std::size_t n) {
+  double x = 2;
+  constexpr int kSteps = 100;  // each gains more than a bit
+  for (int i = 0; i < kSteps; ++i) x = std::pow(1 + x, 1 / static_cast<double>(n + 1));
+  return x;
+}
+
+struct Sums {
+  double first = 0, total = 0;
+};
+
+// The indices of an axis from those rows.
+Sums indices_of(const SaltelliValues& v, std::size_t axis, const std::vector<std::size_t>& rows) {
+  const auto n = static_cast<double>(rows.size());
+  double mean = 0, variance = 0;
+  for (const std::size_t r : rows) mean += (v.a[r] + v.b[r]) / (2 * n);
+  for (const std::size_t r : rows)
+    variance += ((v.a[r] - mean) * (v.a[r] - mean) + (v.b[r] - mean) * (v.b[r] - mean)) / (2 * n - 1);
+  if (!(variance > 0)) return {};
+  Sums out{1, 0};
+  for (const std::size_t r : rows) {
+    const double of_b = v.b[r] - v.ab[axis][r], of_a = v.a[r] - v.ab[axis][r];
+    out.first -= of_b * of_b / (2 * n * variance);
+    out.total += of_a * of_a / (2 * n * variance);
+  }
+  return out;
+}
+
+Interval interval_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size()))];
+  };
+  return {at(kTail), at(1 - kTail)};
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> SaltelliDesign::mixed(std::size_t axis) const {
+  std::vector<std::vector<double>> out = a;
+  for (std::size_t r = 0; r < out.size(); ++r) out[r][axis] = b[r][axis];
+  return out;
+}
+
+SaltelliDesign saltelli_design(std::size_t rows, std::size_t axes, std::int64_t seed) {
+  const double ratio = golden_ratio(2 * axes);
+  std::mt19937_64 engine(static_cast<std::uint64_t>(seed));
+  std::vector<double> step, at;
+  for (std::size_t i = 0; i < 2 * axes; ++i) {
+    step.push_back(std::pow(ratio, -static_cast<double>(i + 1)));
+    at.push_back(std::ldexp(static_cast<double>(engine() >> 11), -53));
+  }
+  SaltelliDesign out;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < 2 * axes; ++i) at[i] = std::fmod(at[i] + step[i], 1);
+    out.a.emplace_back(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(axes));
+    out.b.emplace_back(at.begin() + static_cast<std::ptrdiff_t>(axes), at.end());
+  }
+  return out;
+}
+
+std::vector<SobolIndex> sobol_indices(const SaltelliValues& v, std::int64_t seed) {
+  base::check(!v.a.empty() && v.a.size() == v.b.size(), "a design has as many rows of each kind");
+  std::vector<std::size_t> rows(v.a.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::vector<SobolIndex> out;
+  for (std::size_t axis = 0; axis < v.ab.size(); ++axis) {
+    const Sums all = indices_of(v, axis, rows);
+    out.push_back({all.first, all.total, {}, {}});
+  }
+  std::mt19937_64 engine(static_cast<std::uint64_t>(seed));
+  std::vector<std::vector<double>> first(out.size()), total(out.size());
+  for (std::size_t s = 0; s < kResamples; ++s) {
+    for (std::size_t& r : rows) r = static_cast<std::size_t>(engine() % v.a.size());
+    for (std::size_t axis = 0; axis < out.size(); ++axis) {
+      const Sums some = indices_of(v, axis, rows);
+      first[axis].push_back(some.first);
+      total[axis].push_back(some.total);
+    }
+  }
+  for (std::size_t axis = 0; axis < out.size(); ++axis) {
+    out[axis].first_interval = interval_of(std::move(first[axis]));
+    out[axis].total_interval = interval_of(std::move(total[axis]));
+  }
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/objectives/stored.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace tilescope::experiments {
+
+OperatorResult result_of(const StoredRow& row) {
+  OperatorResult out;
+  const auto put = [&](Quantity q, std::optional<double> value) { out.values[static_cast<std::size_t>(q)] = value; };
+  put(Quantity::kTime, row.time_us());
+  if (!row.time_us()) {
+    out.lacks = row.error.empty() ? "an operator has no time" : row.error;
+    return out;
+  }
+  // Where the simulated time counts, its energy does.
+  const bool simulated = row.simulation && !row.multi_fidelity;
+  const std::optional<api::EnergyRow>* energy = simulated ? &row.simulation->energy : nullptr;
+  const std::optional<std::string>* none = simulated ? &row.simulation->no_energy : nullptr;
+  if (!simulated && row.prediction) energy = &row.prediction->energy, none = &row.prediction->no_energy;
+  if (energy == nullptr || !*energy) {
+    out.lacks = fmt::format("no energy: the chip's file states no {}",
+                            none != nullptr && *none ? **none : "power and energy for it");
+    return out;
+  }
+  constexpr double kPicojoules = 1e6, kHertz = 1e6;  // of a uJ, of a MHz
+  const api::EnergyRow& e = **energy;
+  put(Quantity::kEnergy, kPicojoules * e.energy_uj);
+  put(Quantity::kPower, e.power_w);
+  put(Quantity::kTimeAtLimit, e.time_at_limit_us);
+  if (e.energy_at_limit_uj) put(Quantity::kEnergyAtLimit, kPicojoules * *e.energy_at_limit_uj);
+  if (e.limit_clock_mhz) put(Quantity::kLimitClock, kHertz * *e.limit_clock_mhz);
+  if (!e.time_at_limit_us) out.lacks = "no clock at which the board keeps to its limit, or none was searched";
+  return out;
+}
+
+std::vector<Judgement> judgements_of(const Store& store, const StoredSweep& sweep) {
+  base::check(sweep.objectives.has_value(), "a sweep that is judged has objectives");
+  const Objectives objectives(*sweep.objectives, sweep.workloads);
+  std::vector<Judgement> out;
+  std::vector<Merit> merits;
+  const std::vector<StoredPoint> points = store.points(sweep);
+  std::vector<std::optional<OperatorResult>> operators;
+  const auto add = [&](const StoredPoint& p) {
+    Judgement& j = out.emplace_back(objectives.judge(p.inputs, operators));
+    if (!p.refused.empty()) j.lacks = p.refused;
+    if (!p.pruned.empty() && !j.violation()) j.lacks = p.pruned;
+    merits.push_back(p.is_base || !p.has_rows() ? no_merit() : objectives.merit_of(j));
+    operators.clear();
+  };
+  std::size_t at = 0;
+  store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload&, const StoredRow* r) {
+    operators.push_back(r == nullptr ? std::nullopt : std::optional(result_of(*r)));
+    if (operators.size() == sweep.workloads.size()) add(points[at++]);
+  });
+  base::check(at == points.size(), "every point has every operator");
+  for (const std::size_t i : front_of(merits)) out[i].on_front = true;
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// How each row of a sweep comes about, and into the store.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/common/parallel.h"
+#include "api/common/workers.h"
+#include "api/simulate/simulated_programs.h"
+#include "experiments/sweep/detail/runner.h"
+#include "experiments/sweep/detail/runs.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+constexpr auto kCommitEvery = std::chrono::milliseconds(500);
+
+}  // namespace
+
+// That of a row, read for its chip; nothing where the row has none.
+std::optional<tile::RProgram> SweepRunner::stored_program(Unit u) {
+  const auto text = store_.program_of(tasks_.key_of(u));
+  if (!text) return std::nullopt;
+  base::Diagnostics own;
+  const auto document = base::read_json(*text, own.add_source("program"), own);
+  auto program = document ? tile::read_program(*document, *tasks_[u.task].chip, own) : std::nullopt;
+  if (!program)
+    throw_damaged_content(store_.path(),
+                          fmt::format("the program of operator {} on {}", spec_.workloads[u.workload].name,
+                                      spec_.bases[tasks_[u.task].base].name));
+  return program;
+}
+
+const GivenForWorkload* SweepRunner::given_for(Unit u) const {
+  const Task& t = tasks_[u.task];
+  if (t.reference) return &of_references_programs_.at(*t.reference)[u.workload];
+  if (t.programs != nullptr && t.programs->file) return &of_files_.at({t.programs, t.base})[u.workload];
+  return nullptr;
+}
+
+std::shared_ptr<const api::Ranked> SweepRunner::found(std::size_t search, Unit u, double& construct_cpu_us) {
+  return tasks_.searches().of(search, spec_.workloads[u.workload].searched_as, construct_cpu_us);
+}
+
+MadeRow SweepRunner::make(Unit u, double& construct_cpu_us) {
+  const Task& t = tasks_[u.task];
+  if (t.judges) return given_row(*t.chip, {stored_program({*t.judges, u.workload}), {}, "the model found no program"});
+  const GivenForWorkload* given = given_for(u);
+  if (given == nullptr) {
+    const auto own = found(t.search.value(), u, construct_cpu_us);
+    std::vector<std::shared_ptr<const api::Ranked>> beside;
+    for (const std::size_t search : t.beside) beside.push_back(found(search, u, construct_cpu_us));
+    return constructed_row(*t.chip, t.restrictions, *own, beside);
+  }
+  MadeRow row = given_row(*t.chip, *given);
+  if (tasks_.is_on_base(t)) row.row.measured_us = given->measured_us;
+  return row;
+}
+
+void SweepRunner::work(const std::vector<Unit>& units, int jobs, const Stop& stopped) {
+  std::vector<Unit> predicted, simulated;
+  for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
+  if (spec_.sequence) return predict_sequences(predicted, jobs, stopped);
+  const std::vector<std::vector<Unit>> runs = in_runs(predicted, tasks_);
+  api::parallel_for(runs.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      for (const Unit& u : runs[i]) {
+        if (stopped()) return;
+        double construct_cpu_us = 0;
+        const MadeRow made = make(u, construct_cpu_us);
+        keep(u, made, construct_cpu_us);
+      }
+    };
+  });
+  if (simulated.empty() || stopped()) return;
+  commit();  // the first simulation may take minutes
+  std::vector<Unit> in_order;
+  for (const std::vector<Unit>& run : in_runs(simulated, tasks_))
+    in_order.insert(in_order.end(), run.begin(), run.end());
+  simulate(in_order, jobs, stopped);
+}
+
+// All operators of a task at a time, as the time of each depends on those before it.
+void SweepRunner::predict_sequences(const std::vector<Unit>& units, int jobs, const Stop& stopped) {
+  std::vector<std::vector<Unit>> of_tasks;
+  for (const Unit& u : units) {
+    if (of_tasks.empty() || of_tasks.back().front().task != u.task) of_tasks.emplace_back();
+    of_tasks.back().push_back(u);
+  }
+  api::parallel_for(of_tasks.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      if (stopped()) return;
+      const std::size_t task = of_tasks[i].front().task;
+      double construct_cpu_us = 0;
+      std::vector<MadeRow> alone;
+      for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
+        const std::size_t searched = spec_.workloads[w].searched_as;
+        alone.push_back(searched < w ? MadeRow(alone[searched]) : make({task, w}, construct_cpu_us));
+      }
+      const std::vector<MadeRow> rows = in_sequence(std::move(alone), spec_, *tasks_[task].chip);
+      for (const Unit& u : of_tasks[i]) keep(u, rows[u.workload], std::exchange(construct_cpu_us, 0));
+    };
+  });
+}
+
+// A row to simulate, or several of which the fastest counts; one without a program where there is none.
+std::vector<MadeRow> SweepRunner::to_simulate(Unit u) {
+  const Task& t = tasks_[u.task];
+  std::vector<MadeRow> out;
+  if (t.simulated_first == 0) {
+    out.push_back(make(u, construct_cpu_us_));
+    return out;
+  }
+  const auto own = found(t.search.value(), u, construct_cpu_us_);
+  return rows_to_simulate(*t.chip, t.restrictions, *own, t.simulated_first);
+}
+
+void SweepRunner::simulate(const std::vector<Unit>& units, int jobs, const Stop& stopped) {
+  const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
+  std::map<std::size_t, std::vector<MadeRow>> under_way;
+  api::WorkerCalls calls;
+  calls.begin = [&](std::size_t i) {
+    std::vector<MadeRow> rows = to_simulate(units[i]);
+    if (!rows.front().program) {
+      keep(units[i], rows.front(), 0);
+      return false;
+    }
+    under_way.emplace(i, std::move(rows));
+    return true;
+  };
+  calls.job = [&](std::size_t i) {
+    std::vector<const tile::RProgram*> programs;
+    for (const MadeRow& row : under_way.at(i)) programs.push_back(&*row.program);
+    return api::simulate_fastest_in_worker(programs, *tasks_[units[i].task].chip, mode);
+  };
+  calls.end = [&](std::size_t i, api::WorkerResult answer) {
+    std::vector<MadeRow> rows = std::move(under_way.extract(i).mapped());
+    const arch::ArchSpec& chip = *tasks_[units[i].task].chip;
+    if (answer.died) api::name_library(answer, chip);
+    if (answer.died) return lost_.push_back(fmt::format("{}: {}", place_of(units[i]), answer.error));
+    auto [place, simulated] = api::fastest_by(std::move(answer), chip);
+    MadeRow& row = rows[place];
+    row.row.simulation = std::move(simulated.simulation);
+    row.row.error = std::move(simulated.error);
+    keep(units[i], row, 0);
+  };
+  calls.stop = stopped;
+  api::work_in_workers(units.size(), jobs, calls);
+}
+
+// Adds a row to the store, one thread at a time.
+void SweepRunner::keep(Unit u, const MadeRow& made, double construct_cpu_us) {
+  const RowTexts texts(
+      made.row, made.program ? base::to_json(tile::to_document(*made.program, *tasks_[u.task].chip)) : std::string());
+  const std::lock_guard lock(one_at_a_time_);
+  if (broken_) return;
+  try {
+    store_.add(tasks_.key_of(u), texts);
+    // A simulation takes long enough to be worth a commit of its own.
+    if (tasks_[u.task].simulate || std::chrono::steady_clock::now() - committed_ > kCommitEvery) commit();
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+  construct_cpu_us_ += construct_cpu_us;
+  count(u, made.row.time_us());
+  tell_(progress_);
+}
+
+void SweepRunner::commit() {
+  store_.commit();
+  committed_ = std::chrono::steady_clock::now();
+}
+
+// "mm at core.count 40".
+std::string SweepRunner::place_of(Unit u) const {
+  const StoredPoint& point = plan_.points[tasks_[u.task].points.front()].point;
+  return fmt::format("{} at {}", spec_.workloads[u.workload].name, experiments::place_of(point, plan_.axes));
+}
+
+}  // namespace tilescope::experiments
