@@ -12,7 +12,9 @@
 #include "experiments/multi_fidelity/result.h"
 #include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
+#include "experiments/report/detail/costs.h"
 #include "experiments/report/detail/networks.h"
+#include "experiments/report/detail/objectives.h"
 #include "experiments/report/detail/rows.h"
 
 namespace tilescope::experiments {
@@ -119,9 +121,9 @@ bool varies(const QuantityColumn& c) {
 }
 
 // Those that vary, and of proportional ones the first.
-List quantities(const Store& store, const std::vector<StoredPoint>& points) {
+List quantities(std::vector<QuantityColumn> all) {
   std::vector<QuantityColumn> kept;
-  for (QuantityColumn& c : all_quantities(store, points))
+  for (QuantityColumn& c : all)
     if (varies(c) && std::none_of(kept.begin(), kept.end(), [&](const auto& k) { return proportional(k, c); }))
       kept.push_back(std::move(c));
   return list_of(kept, [](const QuantityColumn& c) {
@@ -143,7 +145,18 @@ List totals(const SweepRows& rows, const std::string& evaluator, const std::vect
   return out;
 }
 
-Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows, List places) {
+// What the chips cost first, unless it is among the objectives, then their derived quantities.
+std::vector<QuantityColumn> quantities_of(const Store& store, const SweepRows& rows,
+                                          const std::vector<CostParts>& costs, const ReportedObjectives& objectives) {
+  std::vector<QuantityColumn> out;
+  for (const CostParts& c : costs)
+    if (!objectives.have(c.name)) out.push_back({c.name, c.unit, c.sums()});
+  for (QuantityColumn& q : all_quantities(store, rows.points)) out.push_back(std::move(q));
+  return out;
+}
+
+Map chips_of(const StoredSweep& sweep, const SweepRows& rows, List places, std::vector<QuantityColumn> all,
+             const std::vector<CostParts>& costs, List violation) {
   TextColumn base, refused;
   List base_of;
   for (std::size_t p = 0; p < rows.points.size(); ++p) {
@@ -154,7 +167,9 @@ Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows
   return {{"arch", base.take()},
           {"base", std::move(base_of)},
           {"axis", std::move(places)},
-          {"quantities", quantities(store, rows.points)},
+          {"quantities", quantities(std::move(all))},
+          {"parts", parts_of(costs)},
+          {"violation", violation.empty() ? Value() : Value(std::move(violation))},
           {"totals", totals(rows, sweep.evaluator)},
           {"bound", bound_shares(rows)},
           {"refused", refused.take()}};
@@ -291,6 +306,9 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
   const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
+  const std::vector<CostParts> costs = costs_of(sweep, rows);
+  ReportedObjectives objectives = objectives_of(store, sweep);
+  std::vector<QuantityColumn> quantities = quantities_of(store, rows, costs, objectives);
   return Map{{"report", kReportFormat},
              {"title", sweep.title},
              {"version", version},
@@ -300,7 +318,10 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
              {"operators", operators_of(sweep)},
              {"networks", networks_of(sweep, rows)},
              {"axes", std::move(axes)},
-             {"chips", chips_of(store, sweep, rows, std::move(places))},
+             {"objectives", std::move(objectives.objectives)},
+             {"constraints", std::move(objectives.constraints)},
+             {"chips",
+              chips_of(sweep, rows, std::move(places), std::move(quantities), costs, std::move(objectives.violation))},
              {"rows", rows_of(rows, std::move(program_codes))},
              {"programs", std::move(programs)},
              {"accuracy", accuracy_of(rows)},

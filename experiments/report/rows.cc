@@ -28,6 +28,19 @@ std::optional<double> over(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
 }
 
+// The energy of the row whose time counts; null where it has none.
+const api::EnergyRow* energy_of(const StoredRow& row) {
+  if (!row.error.empty()) return nullptr;
+  const bool simulated = row.simulation && !row.multi_fidelity;
+  if (simulated) return row.simulation->energy ? &*row.simulation->energy : nullptr;
+  return row.prediction && row.prediction->energy ? &*row.prediction->energy : nullptr;
+}
+
+void add_energy(const api::EnergyRow& row, double weight, std::map<std::string, double>& to) {
+  constexpr double kJoules = 1e-6;  // of a uJ
+  for (const auto& [part, uj] : row.parts) to[part] += kJoules * weight * uj;
+}
+
 struct Source {
   std::string_view name;
   const Times& times;
@@ -93,7 +106,19 @@ SweepRows::SweepRows(const Store& store, const StoredSweep& sweep)
     const auto base = bases.find(p.base);
     base_of.push_back(base == bases.end() ? std::nullopt : std::optional(base->second));
   }
-  store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload&, const StoredRow* row) { add(row); });
+  energy.resize(points.size());
+  std::vector<std::size_t> lacking(points.size());
+  std::size_t rows = 0;
+  store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload& workload, const StoredRow* row) {
+    const std::size_t point = rows++ / workloads.size();
+    add(row);
+    if (row != nullptr && energy_of(*row) != nullptr)
+      add_energy(*energy_of(*row), workload.weight, energy[point]);
+    else
+      ++lacking[point];
+  });
+  for (std::size_t p = 0; p < points.size(); ++p)
+    if (lacking[p] > 0) energy[p].clear();
 }
 
 void SweepRows::add(const StoredRow* row) {

@@ -28,6 +28,8 @@ struct SweepRows {
   Times predicted, simulated, measured, low_ratio, high_ratio, waves;
   std::vector<std::string> bottleneck, occupancy, program, error;
   std::size_t done = 0, failed = 0;
+  // Of every point, the joules of all operators, weighted, by part; empty where one of them has no energy.
+  std::vector<std::map<std::string, double>> energy;
 
   // Of every point, the sum of weight times time over all operators, or over those `of` a set by workload; nothing
   // where one of them has no time.
