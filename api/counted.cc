@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "arch/pipes.h"
+#include "arch/spec.h"
 
 namespace tilescope::api {
 
@@ -18,6 +19,7 @@ WorkCounts work_counts_of(const energy::Counts& counts, const arch::ArchSpec& a)
     out.moved.push_back({std::string(l.name), l.read_bytes, l.written_bytes});
   out.activates = counts.activates;
   out.block_us = counts.block_us;
+  if (a.link && arch::links_cores(*a.link)) out.link_bytes = counts.link_bytes;
   return out;
 }
 

@@ -84,7 +84,8 @@ void keep_node(const Value& before, const Value& over, std::string_view section,
   const Value* figures = before.find(section);
   if (figures == nullptr || !figures->is_map()) return;
   if (find_at(over, {section, "source"}) != nullptr) {
-    take_anew(map_at(chip, {section}), "node", find_at(over, {section, "node"}));
+    for (const std::string_view key : {"node", "residual"})
+      take_anew(map_at(chip, {section}), key, find_at(over, {section, key}));
     return;
   }
   const Value* was = find_at(before, {"die", "node"});

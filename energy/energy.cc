@@ -22,12 +22,16 @@ constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
 
-// Whether an entry of `compute` is more than one instruction's own work: products of a matrix, whose elements lie in
-// fragments.
+// Whether an entry of `compute` is more than one instruction's own work: products of a matrix.
 bool needs_energy(const arch::ArchSpec& a, std::string_view entry) {
   const auto known =
       std::find_if(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) { return c.name == entry; });
-  return known != a.compute.end() && known->fragments.has_value();
+  return known != a.compute.end() && (known->fragments || known->m > 1 || known->n > 1);
+}
+
+// Lanes of an instruction; threads of cores that exchange data issue each for itself.
+double lanes_of(const arch::ArchSpec& a) {
+  return a.link && arch::links_cores(*a.link) ? 1 : static_cast<double>(a.core.warp);
 }
 
 // Energies of a program's counts, in picojoules at the voltage that the chip's figures are stated at.
@@ -40,8 +44,7 @@ std::vector<Work> work_of(const arch::ArchSpec& a, const Counts& counts) {
   const arch::EnergySpec& e = *a.energy;
   const double process = process_factor(a, e.node);
   std::vector<Work> out;
-  const double lanes = counts.instructions * static_cast<double>(a.core.warp);
-  out.push_back({"instructions", lanes * e.instruction.v * process, 0});
+  out.push_back({"instructions", counts.instructions * lanes_of(a) * e.instruction.v * process, 0});
   for (const OperationCount& o : counts.operations)
     if (const auto known = e.operations.find(std::string(o.name)); known != e.operations.end())
       out.push_back({o.name, o.number * known->second.operation.v * process, 0});

@@ -34,11 +34,13 @@ struct WorkCounts {
   std::vector<NamedNumber> operations, pipes;
   std::vector<MovedBytes> moved;
   double activates = 0, block_us = 0;
+  std::optional<double> link_bytes;  // only of cores that exchange data
 };
 
 template <class V>
 void describe(V& v, base::Is<WorkCounts> auto& c) {
-  v.field({"instructions", "", "Instructions that warps issue."}, c.instructions);
+  v.field({"instructions", "", "Instructions that warps issue, or threads of cores that exchange data."},
+          c.instructions);
   v.numbers({{"operations", "", "By instruction of `compute`: multiply-adds of a matrix, lanes of any other one."},
              "",
              "operations."},
@@ -48,6 +50,7 @@ void describe(V& v, base::Is<WorkCounts> auto& c) {
   v.rows({{"moved", "B", "Bytes that each level gives and takes."}, "", "moved."}, c.moved);
   v.field({"activates", "", "Rows that the DRAM opens."}, c.activates);
   v.field({"block_us", "us", "Time from the start to the end of every block, added up."}, c.block_us);
+  v.field({"link_bytes", "B", "Bytes that cores send to each other, to several cores at a time once."}, c.link_bytes);
 }
 
 // The energy of a program at the chip's clock, and at the clock that the board's limit leaves.

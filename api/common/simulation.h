@@ -74,7 +74,7 @@ struct Simulation {
   bool exact = true;
   std::optional<std::int64_t> registers_lacking;  // then the time is a lower bound
   std::optional<ScaledSimulation> scaled;
-  std::optional<WorkCounts> counts;      // only of programs on SIMT cores
+  std::optional<WorkCounts> counts;
   std::optional<EnergyRow> energy;       // from these counts and the simulated time, where the chip's file has figures
   std::optional<std::string> no_energy;  // which it lacks, where it has some
 };

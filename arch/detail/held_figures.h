@@ -11,7 +11,7 @@ namespace tilescope::arch {
 
 // After `over` was laid over the chip `before`: where it changes a level or the die's process, and not the figures,
 // writes what they held for beside them (`holds_for`, `node`); where it states figures anew, leaves its own word alone.
-// It states all figures of `power` or `energy` anew where it states their source.
+// It states all figures of `power` or `energy` anew where it states their source, and inherits no residual then.
 void keep_held_figures(const base::Value& before, const base::Value& over, base::Value& chip);
 
 // Removes from a chip what it holds anyhow, so that a change that changes nothing leaves the same chip.

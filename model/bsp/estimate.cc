@@ -12,6 +12,7 @@
 #include "model/bsp/bound.h"
 #include "model/bsp/detail/halo.h"
 #include "model/bsp/detail/phase.h"
+#include "model/bsp/detail/work_counts.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -265,6 +266,7 @@ Estimate estimate_stage(std::span<const BspStage> stages, std::size_t number, co
   }
   const double all = t.received * of(s.cores());
   e.levels.push_back({"link", all, all / of(arch::core_link(a).width.n), 1, t.on_links});
+  e.counts = work_counts(stages, number, a, instruction_of(s, a), t.total - t.launch);
   return e;
 }
 

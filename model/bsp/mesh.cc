@@ -12,6 +12,7 @@
 #include "arch/ports.h"
 #include "base/integer.h"
 #include "model/bsp/detail/halo.h"
+#include "model/bsp/detail/places.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -45,27 +46,8 @@ MeshTraffic::MeshTraffic(const arch::ArchSpec& a, const tile::BspStage& s)
   interleave_ = dram->interleave->n;
 }
 
-std::int64_t MeshTraffic::coordinate(std::size_t axis, std::int64_t core) const {
-  return core / s_.core_stride(axis) % s_.grid[axis];
-}
-
-// Among the cores that share an input's part, in the order of the grid.
-std::int64_t MeshTraffic::number_of_sharers(std::size_t input, std::int64_t core) const {
-  std::int64_t n = 0;
-  for (const int axis : s_.core_order)
-    if (!s_.space->inputs[input].uses(axis))
-      n = n * s_.grid[static_cast<std::size_t>(axis)] + coordinate(static_cast<std::size_t>(axis), core);
-  return n;
-}
-
-std::int64_t MeshTraffic::place(std::size_t input, std::int64_t core) const {
-  const std::int64_t ring = s_.dataflow[input].ring, i = number_of_sharers(input, core) % ring;
-  // A folded ring goes along every other core and comes back along those between.
-  return !s_.folded ? i : i % 2 == 0 ? i / 2 : ring - (i + 1) / 2;
-}
-
 MeshTraffic::Interval MeshTraffic::window(std::size_t axis, tile::Window window, std::int64_t core) const {
-  const std::int64_t first = coordinate(axis, core) * s_.part(axis);
+  const std::int64_t first = coordinate(s_, axis, core) * s_.part(axis);
   const std::int64_t end = std::min(first + s_.part(axis), s_.space->axes[axis].extent);
   std::int64_t begin = first, length = s_.part(axis);
   if (window != tile::Window::kPart) {
@@ -73,7 +55,7 @@ MeshTraffic::Interval MeshTraffic::window(std::size_t axis, tile::Window window,
     std::int64_t slice = middle / blocks;
     for (std::size_t i = 0; i < s_.dataflow.size(); ++i)
       if (s_.dataflow[i].how == tile::Dataflow::kShift && s_.dataflow[i].axis == static_cast<int>(axis))
-        slice = slice + place(i, core);
+        slice = slice + place_in_ring(s_, i, core);
     length = blocks * s_.block[axis];
     begin += slice % s_.slices(axis) * length;
     if (window == tile::Window::kBlock) begin += middle % blocks * s_.block[axis], length = s_.block[axis];
@@ -99,7 +81,7 @@ MeshTraffic::Box MeshTraffic::box(const tile::Operand& o, const tile::Windows& w
       Interval w = window(a, windows[a], core);
       if (sliced != kWhole && s_.dataflow[sliced].axis == t.axis) {
         const std::int64_t ring = s_.dataflow[sliced].ring, slice = base::ceil_div(w.length, ring);
-        const std::int64_t skipped = std::min(w.length, place(sliced, core) * slice);
+        const std::int64_t skipped = std::min(w.length, place_in_ring(s_, sliced, core) * slice);
         w = {w.begin + skipped, std::min(slice, w.length - skipped)};
       }
       if (w.length == 0) return Box(o.dims.size(), Interval{});
@@ -210,10 +192,10 @@ void MeshTraffic::add_store() {
 
 // Cores that have the same coordinates along all axes that an input uses, and are neighbours along the others.
 MeshTraffic::Ring MeshTraffic::ring_of(std::size_t i, std::int64_t core) const {
-  std::vector<std::int64_t> key = {number_of_sharers(i, core) / s_.dataflow[i].ring};
+  std::vector<std::int64_t> key = {number_of_sharer(s_, i, core) / s_.dataflow[i].ring};
   for (std::size_t a = 0; a < s_.grid.size(); ++a)
-    if (s_.space->inputs[i].uses(static_cast<int>(a))) key.push_back(coordinate(a, core));
-  return {std::move(key), place(i, core)};
+    if (s_.space->inputs[i].uses(static_cast<int>(a))) key.push_back(coordinate(s_, a, core));
+  return {std::move(key), place_in_ring(s_, i, core)};
 }
 
 void MeshTraffic::add_gather(std::size_t i, const tile::Windows& windows) {
@@ -264,7 +246,7 @@ void MeshTraffic::add_sums(double bytes, std::int64_t receivers) {
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> alike;  // cores of the same results
   for (std::int64_t core = 0; core < s_.cores(); ++core) {
     std::vector<std::int64_t> key;
-    for (std::size_t a = 0; a < s_.space->spatial; ++a) key.push_back(coordinate(a, core));
+    for (std::size_t a = 0; a < s_.space->spatial; ++a) key.push_back(coordinate(s_, a, core));
     alike[key].push_back(core);
   }
   for (const auto& [key, cores] : alike)

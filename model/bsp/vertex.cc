@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "arch/banks.h"
 #include "arch/hierarchy.h"
@@ -226,6 +227,99 @@ VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& bl
   if (!c.overhead || !c.overhead->swaps) return one;
   const VertexCycles other = product_cycles(p, p.columns, p.rows, 0, c, a, loads);
   return one.all <= other.all ? one : other;
+}
+
+namespace {
+
+// Blocks of coefficients come once where they stay in the unit, else with each of the rows that pass.
+VertexWork product_work(const Product& p, std::int64_t rows, std::int64_t columns, const arch::ComputeSpec& c,
+                        const arch::ArchSpec& a) {
+  const auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  const double path = of(loaded_a_cycle(a)), element = of(base::size_of(c.dtype).n);
+  const double coefficients = of(c.n * c.k) * element;
+  const double blocks = of(p.batch * ceil_div(columns, c.n) * ceil_div(p.longest, c.k) * p.other_depth);
+  const double passes = blocks * of(ceil_div(rows, c.m)), multiplying = of(ceil_div(c.m * c.n * c.k, c.per_core));
+  const double loaded = of(c.m * c.k) * element + (c.weight_load_width ? 0 : coefficients);
+  VertexWork w;
+  w.lanes = passes * of(c.m * c.n * c.k);
+  w.arithmetic = passes * multiplying;
+  w.paths = passes * std::ceil(loaded / path);
+  w.instructions = passes * std::max(multiplying, std::ceil(loaded / path));
+  w.read = passes * loaded;
+  if (c.weight_load_width) {
+    const double load = std::ceil(coefficients / std::min(path, of(c.weight_load_width->n)));
+    w.instructions += blocks * load, w.paths += blocks * load, w.read += blocks * coefficients;
+  }
+  return w;
+}
+
+// Vectors of all workers for so many results, of which each worker has an even share.
+double vectors_of(std::int64_t results, std::int64_t workers, std::int64_t width) {
+  const std::int64_t share = results / workers, longer = results % workers;
+  return static_cast<double>(longer * ceil_div(share + 1, width) + (workers - longer) * ceil_div(share, width));
+}
+
+VertexWork vector_work(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
+                       const arch::ArchSpec& a) {
+  const auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  const std::int64_t width = c.per_core, path = loaded_a_cycle(a);
+  std::int64_t results = 1, terms = 1, bytes = 0, one_by_one = 0;
+  for (std::size_t x = 0; x < block.size(); ++x) (x < space.spatial ? results : terms) *= block[x];
+  for (const tile::Operand& o : space.inputs) {
+    bytes += std::ssize(o.reads) * width * o.element.n;
+    one_by_one += std::ssize(o.reads) * ceil_div(width * o.element.n, path);
+  }
+  const double arithmetic = of(instructions_of(space)),
+               store = of(ceil_div(width * space.output.element.n, stored_a_cycle(a)));
+  const double of_results = vectors_of(results, a.core.max_block_threads, width);
+  const arch::VertexOverhead none, &library = c.overhead ? *c.overhead : none;
+  double vectors = of_results, load = of(ceil_div(bytes, path)), issued = std::max(arithmetic, load);
+  VertexWork w;
+  if (space.spatial < block.size()) {
+    const bool side_by_side = sums_side_by_side(space);
+    vectors = side_by_side ? of_results * of(terms) : of(results * ceil_div(terms, width));
+    if (side_by_side) w.instructions = of_results * (store + cycles(library.sum_vector));
+  } else {
+    if (bytes > path)
+      load = of(one_by_one), issued = arithmetic + store + load;
+    else
+      issued = arch::scratchpad_of(a)->overlap ? std::max({arithmetic, store, load}) : arithmetic + store + load;
+    issued += is_multiply_add(space) ? 0 : cycles(library.vector);
+  }
+  w.instructions += vectors * issued;
+  w.lanes = vectors * of(width) * arithmetic;
+  w.arithmetic = vectors * arithmetic;
+  w.paths = vectors * load + of_results * store;
+  w.read = vectors * of(bytes);
+  return w;
+}
+
+}  // namespace
+
+VertexWork vertex_work(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
+                       const arch::ArchSpec& a) {
+  if (c.n * c.k == 1) return vector_work(space, block, c, a);
+  const Product p = product_of(space, block);
+  const Loads loads(a, {});
+  const bool swapped = c.overhead && c.overhead->swaps &&
+                       product_cycles(p, p.columns, p.rows, 0, c, a, loads).all <
+                           product_cycles(p, p.rows, p.columns, 1, c, a, loads).all;
+  return swapped ? product_work(p, p.columns, p.rows, c, a) : product_work(p, p.rows, p.columns, c, a);
+}
+
+VertexWork addition_work(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,
+                         const arch::ArchSpec& a) {
+  const auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  const double bytes = of(base::size_of(dtype).n), load = std::ceil(of(c.per_core) * bytes / of(loaded_a_cycle(a))),
+               store = std::ceil(of(c.per_core) * bytes / of(stored_a_cycle(a)));
+  const double vectors = vectors_of(sums, a.core.max_block_threads, c.per_core), added = of(parts - 1);
+  VertexWork w;
+  w.lanes = vectors * of(c.per_core) * added;
+  w.arithmetic = vectors * added;
+  w.instructions = vectors * (of(parts) * load + 1 + store);
+  w.paths = vectors * (of(parts) * load + store);
+  w.read = of(sums * parts) * bytes, w.written = of(sums) * bytes;
+  return w;
 }
 
 // A vector of sums at a time, by one worker: every part is loaded, beside the addition of the one before (poplibs'

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "model/bsp/detail/brought.h"
 #include "model/bsp/detail/halo.h"
 #include "tile/bsp/memory.h"
 
@@ -90,10 +91,8 @@ double repeats(const BspStage& s, const tile::Operand& o, const tile::Windows& w
   return n;
 }
 
-// Bytes that fill the buffers of an input over all steps: in all; of these what comes from its home.
-struct Brought {
-  double all = 0, from_home = 0;
-};
+}  // namespace
+
 Brought brought(const BspStage& s, std::size_t i, bool prearranged) {
   const tile::Operand& o = s.space->inputs[i];
   const tile::Windows windows = tile::input_windows(s, i);
@@ -109,14 +108,16 @@ Brought brought(const BspStage& s, std::size_t i, bool prearranged) {
   return prearranged ? Brought{all - first, 0} : Brought{all, first};
 }
 
-double reduced(const BspStage& s) {
+double reduced_bytes(const BspStage& s) {
   const std::int64_t parts = tile::partial_sums(s);
   if (parts == 1) return 0;
   const double sums = box_sum(s, s.space->output, tile::sums_windows(s)) / static_cast<double>(parts);
   return sums * static_cast<double>(parts - 1) * static_cast<double>(base::size_of(s.space->expression.accumulate).n);
 }
 
-}  // namespace
+double part_bytes(const BspStage& s, const tile::Operand& o) {
+  return box_sum(s, o, tile::Windows(s.grid.size(), Window::kPart)) * static_cast<double>(o.element.n);
+}
 
 Volume volume_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   Volume out;
@@ -127,7 +128,7 @@ Volume volume_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
       out.delivered_bytes += b.all;
       if (tile::homes_in_dram(stages, a) && tile::is_outside(stages, n, i)) out.from_dram += b.from_home;
     }
-    out.delivered_bytes += reduced(s);
+    out.delivered_bytes += reduced_bytes(s);
     const tile::Operand& o = s.space->output;
     if (tile::is_stored(stages, n, a)) out.to_dram += static_cast<double>(o.elements * o.element.n);
     double points = 1;

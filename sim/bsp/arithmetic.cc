@@ -47,14 +47,13 @@ bool is_one_multiply_add(const expr::Stage& s) {
   return std::count_if(s.body.begin(), s.body.end(), computes) == 2;
 }
 
-// An even share of a number for each of several; the first ones get what is left.
+}  // namespace
+
 std::vector<std::int64_t> shared_out(std::int64_t n, std::int64_t shares) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(shares), n / shares);
   for (std::int64_t i = 0; i < n % shares; ++i) ++out[static_cast<std::size_t>(i)];
   return out;
 }
-
-}  // namespace
 
 Arithmetic::Arithmetic(const lower::bsp::Program& p, const lower::bsp::Stage& s, const arch::ArchSpec& a)
     : stage_(s),
@@ -136,27 +135,36 @@ Cycle Arithmetic::block(const std::vector<std::int64_t>& extents) {
   for (const std::int64_t e : extents)
     if (e == 0) return 0_cycles;
   const auto [place, is_new] = known_.try_emplace(extents);
-  if (is_new) place->second = instruction_->n * instruction_->k > 1 ? product(extents) : vectors(extents);
+  if (is_new) {
+    if (multiplies()) {
+      const Product p = product_of(extents);
+      place->second = p.batch * p.cycles;
+    } else {
+      place->second = vectors(extents);
+    }
+  }
   return place->second;
 }
 
-Cycle Arithmetic::product(const std::vector<std::int64_t>& extents) const {
+Arithmetic::Product Arithmetic::product_of(const std::vector<std::int64_t>& extents) const {
   const int left = stage_.compute.operands.front(), right = stage_.compute.operands.back();
-  std::int64_t batch = 1, rows = 1, columns = 1, longest = 1, depth = 1;
+  Product p;
   for (std::size_t a = 0; a < extents.size(); ++a) {
     if (stage_.axes[a].reduced) {
-      depth *= extents[a];
-      longest = std::max(longest, extents[a]);
+      p.depth *= extents[a];
+      p.longest = std::max(p.longest, extents[a]);
     } else if (uses(left, a) && uses(right, a)) {
-      batch *= extents[a];
+      p.batch *= extents[a];
     } else {
-      (uses(left, a) ? rows : columns) *= extents[a];
+      (uses(left, a) ? p.rows : p.columns) *= extents[a];
     }
   }
-  Cycle one = multiplied(rows, left, columns, right, longest, depth);
-  if (instruction_->overhead && instruction_->overhead->swaps)
-    one = std::min(one, multiplied(columns, right, rows, left, longest, depth));
-  return batch * one;
+  p.cycles = multiplied(p.rows, left, p.columns, right, p.longest, p.depth);
+  if (!instruction_->overhead || !instruction_->overhead->swaps) return p;
+  const Cycle other = multiplied(p.columns, right, p.rows, left, p.longest, p.depth);
+  p.swapped = other < p.cycles;
+  p.cycles = std::min(p.cycles, other);
+  return p;
 }
 
 // The second operand's coefficients are loaded block by block; the first one's rows pass, each worker with its own.
@@ -203,63 +211,71 @@ bool Arithmetic::sums_are_neighbours() const {
   });
 }
 
+Arithmetic::VectorLoop Arithmetic::vector_loop(const std::vector<std::int64_t>& extents) const {
+  const arch::VertexOverhead none, &library = instruction_->overhead ? *instruction_->overhead : none;
+  const std::int64_t width = instruction_->per_core;
+  VectorLoop l;
+  bool reduces = false;
+  for (std::size_t a = 0; a < extents.size(); ++a) {
+    (stage_.axes[a].reduced ? l.summed : l.results) *= extents[a];
+    reduces = reduces || stage_.axes[a].reduced;
+  }
+  for (const int b : stage_.compute.operands) {
+    const std::int64_t bytes = width * base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n;
+    const auto known = std::find_if(l.read.begin(), l.read.end(), [&](const Load& load) { return load.buffer == b; });
+    if (known == l.read.end())
+      l.read.push_back({b, bytes});
+    else
+      known->bytes += bytes;
+    l.bytes += bytes;
+  }
+  l.arithmetic = operations(loops_);
+  l.stored = stores(width * base::size_of(result_).n);
+  if (reduces) {
+    l.kind = sums_are_neighbours() ? VectorLoop::kSumsSideBySide : VectorLoop::kRuns;
+    l.library = l.kind == VectorLoop::kRuns ? 0 : of(library.sum_vector).count();
+    return l;
+  }
+  l.library = is_one_multiply_add(loops_) ? 0 : of(library.vector).count();
+  if (loads(l.bytes) > 1) l.kind = VectorLoop::kLoadByLoad;
+  return l;
+}
+
 // Every worker has its vectors, or of a reduction its runs or vectors of sums, one after another.
 Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
   const arch::VertexOverhead none, &library = instruction_->overhead ? *instruction_->overhead : none;
   const std::int64_t width = instruction_->per_core;
-  std::int64_t results = 1, summed = 1;
-  bool reduces = false;
-  for (std::size_t a = 0; a < extents.size(); ++a) {
-    (stage_.axes[a].reduced ? summed : results) *= extents[a];
-    reduces = reduces || stage_.axes[a].reduced;
-  }
-  std::vector<Load> read;
-  for (const int b : stage_.compute.operands) {
-    const std::int64_t bytes = width * base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n;
-    const auto known = std::find_if(read.begin(), read.end(), [&](const Load& l) { return l.buffer == b; });
-    if (known == read.end())
-      read.push_back({b, bytes});
-    else
-      known->bytes += bytes;
-  }
-  const std::int64_t arithmetic = operations(loops_), stored = stores(width * base::size_of(result_).n);
-  std::vector<std::int64_t> issued = shared_out(results, workers_);
-  if (reduces && sums_are_neighbours()) {
-    for (std::int64_t& n : issued) {
-      if (n == 0) continue;
-      const std::int64_t vectors = ceil_div(n, width);
-      n = of(library.worker).count() + loading(read, vectors * summed, arithmetic) +
-          vectors * (stored + of(library.sum_vector).count());
-    }
-  } else if (reduces) {
-    for (std::int64_t& n : issued)
-      n = n * of(library.block).count() + loading(read, n * ceil_div(summed, width), arithmetic);
-  } else {
-    const std::int64_t of_loop = is_one_multiply_add(loops_) ? 0 : of(library.vector).count();
-    std::int64_t operands = 0;
-    for (const Load& l : read) operands += l.bytes;
-    const bool one_load = loads(operands) <= 1;
-    for (std::int64_t& n : issued) {
-      if (n == 0) continue;
-      const std::int64_t vectors = ceil_div(n, width);
+  const VectorLoop l = vector_loop(extents);
+  std::vector<std::int64_t> issued = shared_out(l.results, workers_);
+  for (std::int64_t& n : issued) {
+    if (n == 0) continue;
+    const std::int64_t vectors = ceil_div(n, width);
+    if (l.kind == VectorLoop::kSumsSideBySide) {
+      n = of(library.worker).count() + loading(l.read, vectors * l.summed, l.arithmetic) +
+          vectors * (l.stored + l.library);
+    } else if (l.kind == VectorLoop::kRuns) {
+      n = n * of(library.block).count() + loading(l.read, n * ceil_div(l.summed, width), l.arithmetic);
+    } else {
       // A vector's load, the arithmetic of the one before it and the store of the one before that go together; where
       // operands do not come with one load, one comes after another.
-      std::int64_t steps = vectors * (arithmetic + stored);
-      if (one_load && memory_.overlap)
-        steps = loading(read, vectors, std::max(arithmetic, stored));
-      else if (one_load)
-        steps += loading(read, vectors);
-      else
+      std::int64_t steps = vectors * (l.arithmetic + l.stored);
+      if (l.kind == VectorLoop::kLoadByLoad)
         for (const int b : stage_.compute.operands)
           steps += loading({{b, width * base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n}}, vectors);
-      n = of(library.worker).count() + steps + vectors * of_loop;
+      else if (memory_.overlap)
+        steps = loading(l.read, vectors, std::max(l.arithmetic, l.stored));
+      else
+        steps += loading(l.read, vectors);
+      n = of(library.worker).count() + steps + vectors * l.library;
     }
   }
   return of(library.call) + in_turn(issued);
 }
 
+const arch::ComputeSpec* Arithmetic::adds() const { return arch::scalar_unit_of(chip_, sum_, sum_); }
+
 Cycle Arithmetic::adding(std::int64_t elements, std::int64_t parts) const {
-  const arch::ComputeSpec* adds = arch::scalar_unit_of(chip_, sum_, sum_);
+  const arch::ComputeSpec* adds = this->adds();
   if (adds == nullptr || elements == 0) return 0_cycles;
   const std::int64_t bytes = adds->per_core * base::size_of(sum_).n;
   const arch::VertexOverhead none, &library = adds->overhead ? *adds->overhead : none;

@@ -145,7 +145,10 @@ void Exchanges::fetch(const Stage& s, const lower::bsp::Transfer& t, const Count
       for (Transfer one : sent) {
         one.group = out.groups.size();
         if (std::binary_search(receivers.begin(), receivers.end(), one.from)) out.kept += one.bytes;
-        if (receivers.size() > 1 || receivers.front() != one.from) out.transfers.push_back(one);
+        if (receivers.size() > 1 || receivers.front() != one.from)
+          out.transfers.push_back(one);
+        else
+          out.kept_alone += one.bytes;
       }
       out.groups.push_back(std::move(receivers));
     };
@@ -213,7 +216,7 @@ void Exchanges::pass(const Stage& s, const lower::bsp::Transfer& t, const Counte
   for (std::int64_t core = 0; core < s.cores; ++core) {
     const std::int64_t bytes = elements_of(box_of(s, buffer, core, at)) * size_of(buffer);
     const std::int64_t from = next_in(s.rings[static_cast<std::size_t>(t.ring)], core);
-    if (from == core) out.kept += bytes;
+    if (from == core) out.kept += bytes, out.kept_alone += bytes;
     if (bytes == 0 || from == core) continue;
     out.transfers.push_back({.from = from, .bytes = bytes, .pieces = packets(bytes), .group = out.groups.size()});
     out.groups.push_back({core});

@@ -51,6 +51,7 @@ struct RoundCost {
   Cycle exchange{}, compute{}, store{};
   std::int64_t phases = 0;  // of the exchange
   LevelStatistics link, dram;
+  Work work;                    // of all cores
   std::vector<Cycle> of_cores;  // that are shown: until each has computed
   std::vector<PortUse> ports;   // of those, from the beginning of the exchange
 };
@@ -101,10 +102,12 @@ class StageRun {
     RoundCost out;
     out.simulated = true;
     if (counts_ != nullptr) counts_->delivered += e.kept;
+    out.work.read = static_cast<double>(e.kept_alone);
+    out.work.written = static_cast<double>(e.kept);
     if (e.empty()) return out;
     ports_.clear();
     exchange_begin_ = loop_.now() + Cycle(arch::core_sync(chip_).n);
-    out.exchange = time_of(e, out.dram);
+    out.exchange = time_of(e, out);
     out.ports = std::move(ports_);
     out.phases = 1;
     ++phases_;
@@ -117,8 +120,18 @@ class StageRun {
       out.link.transactions += base::ceil_div(t.bytes, arch::core_link(chip_).width.n);
       out.link.written_bytes += t.bytes;
       out.link.read_bytes += receivers * t.bytes;
+      add_moved(t, receivers, group.front(), out.work);
     }
     return out;
+  }
+
+  // Of a transfer's bytes what cores' memories give, once for all receivers, and take.
+  void add_moved(const Transfer& t, std::int64_t receivers, std::int64_t first, Work& work) const {
+    const bool to_dram = first >= p_.cores;
+    const auto bytes = static_cast<double>(t.bytes);
+    if (t.from < p_.cores) work.read += bytes;
+    if (t.from < p_.cores && !to_dram) work.sent += bytes;
+    if (!to_dram) work.written += static_cast<double>(receivers) * bytes;
   }
 
   // What fills buffers at a step, and what gathers their slices.
@@ -132,20 +145,24 @@ class StageRun {
     out.exchange += more.exchange;
     out.phases += more.phases;
     add(out.link, more.link), add(out.dram, more.dram);
+    out.work += more.work;
     return out;
   }
 
   // A schedule is at most a few per cent longer than what the busiest link or port carries takes; of an exchange that
   // is dear to schedule, where not all has to be, the latter is counted.
-  Cycle time_of(const Exchange& e, LevelStatistics& dram) {
+  Cycle time_of(const Exchange& e, RoundCost& out) {
     if (options_.mode != Mode::kFull)
       if (const auto load = fabric_->load(e); load && load->links_taken > counted_beyond_) {
         counted_ = true;
-        dram = fabric_->dram_of(e);
+        out.dram = fabric_->dram_of(e);
+        // Of rows that are open nothing is known: one for each access.
+        out.work.activates = static_cast<double>(out.dram.requests);
         return load->busiest + load->way;
       }
     const Cycle lasted = loop_.exchange(e);
-    dram = fabric_->take_dram_statistics();
+    out.dram = fabric_->take_dram_statistics();
+    out.work.activates = static_cast<double>(out.dram.transactions - out.dram.hits);
     return lasted;
   }
 
@@ -239,6 +256,7 @@ class StageRun {
       sum.store += t.store;
       sum.phases += t.phases;
       add(sum.link, t.link), add(sum.dram, t.dram);
+      sum.work += t.work;
       const Cycle all = t.exchange + t.compute + t.store;
       squares += static_cast<double>(all) * static_cast<double>(all);
       least = least < 0_cycles ? all : std::min(least, all);
@@ -257,6 +275,7 @@ class StageRun {
       t.compute = sum.compute / n;
       t.store = sum.store / n;
       t.link = over(sum.link, n), t.dram = over(sum.dram, n);
+      t.work = 1 / static_cast<double>(n) * sum.work;
       t.phases = sum.phases / n;
       phases_ += t.phases + (rounds_[r].stores ? 1 : 0);
     }
@@ -279,6 +298,7 @@ class StageRun {
           points *= extents[a];
         }
         busy[c] += arithmetic_.block(extents);
+        t.work += static_cast<double>(alike.cores) * arithmetic_.work(extents, is_continued(c, at));
         if (counts_ != nullptr) counts_->points += points * alike.cores;
       }
     }
@@ -289,6 +309,24 @@ class StageRun {
     const RoundCost stored = exchanged(exchanges_.storing(s_, counters_at(s_, r.last - 1)));
     t.store = stored.exchange;
     add(t.link, stored.link), add(t.dram, stored.dram);
+    t.work += stored.work;
+  }
+
+  // Whether a core adds to the sums of a step before: blocks of slices that others begin with may be empty.
+  bool is_continued(std::size_t number, const Counters& at) {
+    if (first_blocks_.empty())
+      for (const CoreClass& alike : classes_.all()) first_blocks_.push_back(first_blocks_of(alike.first));
+    for (std::size_t a = 0; a < s_.axes.size(); ++a)
+      if (s_.axes[a].reduced && at[a] > first_blocks_[number][a]) return true;
+    return false;
+  }
+  // By axis, the counter of a core's first block that is not empty.
+  Counters first_blocks_of(std::int64_t core) const {
+    Counters at(s_.axes.size(), 0);
+    for (std::size_t a = 0; a < s_.axes.size(); ++a)
+      while (at[a] + 1 < blocks_of(s_.axes[a]) && window_of(s_, a, lower::bsp::Window::kBlock, core, at).length == 0)
+        ++at[a];
+    return at;
   }
 
   void reduce() {
@@ -300,8 +338,9 @@ class StageRun {
     const lower::bsp::Buffer& sums = s_.buffers[static_cast<std::size_t>(s_.compute.sums)];
     for (std::int64_t core = 0; core < s_.cores; ++core) {
       const std::int64_t all = elements_of(box_of(s_, sums, core, last));
-      busy[static_cast<std::size_t>(core)] =
-          arithmetic_.adding(share_of(r, number_in(r, core), all).length, count_of(r));
+      const std::int64_t share = share_of(r, number_in(r, core), all).length;
+      busy[static_cast<std::size_t>(core)] = arithmetic_.adding(share, count_of(r));
+      added_ += arithmetic_.adding_work(share, count_of(r));
     }
     reduced_.compute = loop_.compute(busy);
   }
@@ -357,6 +396,13 @@ class StageRun {
     k.waves = static_cast<double>(steps_of(s_));
     k.simulated_steps_ratio = static_cast<double>(simulated_) / static_cast<double>(steps_of(s_));
     k.exact = simulated_ == steps_of(s_) && !counted_;
+    Work all = arranged_.work;
+    for (const RoundCost& t : taken_) all += t.work;
+    all += reduced_.work;
+    all += stored_.work;
+    k.counts = counts_of(all, added_, arithmetic_, chip_, dram);
+    k.counts.block_us =
+        static_cast<double>(s_.cores * (k.cycles - k.launch)) / static_cast<double>(chip_.clock.n) * 1e6;
     return k;
   }
 
@@ -402,6 +448,8 @@ class StageRun {
   std::vector<Round> rounds_;
   std::vector<RoundCost> taken_;
   RoundCost arranged_, reduced_, stored_;
+  Work added_;                          // of partial sums
+  std::vector<Counters> first_blocks_;  // by class of cores
   std::vector<int> shown_cores_;
   std::int64_t phases_ = 0, simulated_ = 0;
   bool counted_ = false;  // an exchange

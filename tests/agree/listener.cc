@@ -354,6 +354,8 @@ Listener::Listener(const ArchSpec& chip) : chip_(chip) {
   if (chip.chip_class == ChipClass::kBsp) {
     add("programs of cores that exchange", exchanged_answer);
     add("calls of a core", called_answer);
+    if (chip.energy)
+      add("energies of exchanges", [this](const ArchSpec& a) { return exchanged_energy_answer(chip_, a); });
   }
   if (chip.chip_class == ChipClass::kBsp && arch::dram_of(chip) != nullptr) add("copies from a DRAM", streamed_answer);
 }

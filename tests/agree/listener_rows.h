@@ -17,4 +17,8 @@ std::string bands_answer(const std::vector<tile::RProgram>& programs, arch::Arch
 // Energies, and the clocks that the board's limit leaves; of programs that the chip cannot run, none.
 std::string energy_answer(const std::vector<tile::RProgram>& programs, const arch::ArchSpec& a);
 
+// Energies of products, sums and elementwise operators by every instruction of cores that exchange, each on programs of
+// the chip `own`.
+std::string exchanged_energy_answer(const arch::ArchSpec& own, const arch::ArchSpec& a);
+
 }  // namespace tilescope::tests

@@ -28,6 +28,21 @@ TEST_F(Exchange, PredictsWhatItCompiled) {
   EXPECT_EQ(predicted.at("terms"), best.at("terms"));
 }
 
+// Model and simulator count what cores do, and energies follow where the chip's file has figures.
+TEST_F(Exchange, CountsAndHasEnergies) {
+  const Json compiled = json(on_ipu("compile", {"--top", "1"})), simulated = json(on_ipu("simulate"));
+  for (const Json& row : {compiled.at("operators").at(0).at("programs").at(0), simulated.at("operators").at(0)}) {
+    EXPECT_GE(row.at("operations").at("amp.f16"), 256 * 256 * 256);
+    EXPECT_GT(row.at("moved").at("sram").at("read_bytes"), 0);
+    EXPECT_GT(row.at("link_bytes"), 0);
+    EXPECT_GT(row.at("energy").at("link_uj"), 0);
+    EXPECT_GT(row.at("power_w"), 48);
+  }
+  EXPECT_THAT(run(on_ipu("compile", {"--energy"})).out, HasSubstr("amp.f16"));
+  EXPECT_THAT(run({"compile", "--arch", "wse2", "--op", "O[i] = X[i]", "--size", "i=64", "--energy"}).err,
+              HasSubstr("the file of wse2 states neither `power` nor `energy`"));
+}
+
 // What such chips cannot do is refused in a sentence, before anything is done.
 TEST_F(Exchange, SaysWhatItCannotDo) {
   for (const auto& [args, why] :

@@ -56,9 +56,6 @@ class MeshTraffic {
   };
   enum Kind : std::uint8_t { kEast, kSouth, kWest, kNorth, kOut, kIn, kKinds };
 
-  std::int64_t coordinate(std::size_t axis, std::int64_t core) const;
-  std::int64_t number_of_sharers(std::size_t input, std::int64_t core) const;
-  std::int64_t place(std::size_t input, std::int64_t core) const;
   Interval window(std::size_t axis, tile::Window window, std::int64_t core) const;
   // `sliced`: the input of which only the slice of the core's place in its ring is meant; or none.
   static constexpr std::size_t kWhole = ~std::size_t{0};

@@ -32,6 +32,7 @@ struct Exchange {
   std::vector<Transfer> transfers;
   std::int64_t kept = 0;  // bytes of what receivers want that they have themselves
   std::vector<DramAccess> accesses = {};
+  std::int64_t kept_alone = 0;  // those of `kept` that no other core wants
 
   bool empty() const { return transfers.empty(); }
 };

@@ -48,6 +48,7 @@ TEST(HeldFigures, KeepTheProcess) {
   const arch::ArchSpec own = chip_of("a100", {{"die.node", "5nm"}, {"energy.source", "mine, of 5 nm"}});
   EXPECT_EQ(own.power.value().node, "7nm");
   EXPECT_EQ(own.energy.value().node, std::nullopt) << "a source is of all figures";
+  EXPECT_EQ(own.energy->residual, std::nullopt) << "it was that of the others";
   const arch::ArchSpec one = chip_of("tilescope_one");
   EXPECT_EQ(one.energy.value().node, "12FFN") << "a file that extends another one, with a die of its own";
   EXPECT_EQ(held(one, "l2"), (HeldLevel{Bytes{6 * kMiB}, {}, {}}));

@@ -104,6 +104,28 @@ TEST(Energy, NamesEveryKeyThatIsMissing) {
   EXPECT_THAT(energy::missing_keys(a, c), ElementsAre(HasSubstr("power:"), HasSubstr("energy:")));
 }
 
+// Products of a matrix unit that has no fragments, and bytes between cores.
+TEST(Energy, OfCoresThatExchange) {
+  arch::ArchSpec a = chip("ipu_gc200");
+  Counts c;
+  c.add_operations(unit_of(a, "amp.f16"), 1e6);
+  c.link_bytes = 1e6;
+  ASSERT_THAT(energy::missing_keys(a, c), IsEmpty());
+  const Energy found = energy::energy_of(a, c, a.clock, 1);
+  EXPECT_NEAR(part_of(found, "amp.f16"), a.energy->operations.at("amp.f16").operation.v, 1e-9);
+  EXPECT_NEAR(part_of(found, "link"), a.energy->link->v, 1e-9);
+  a.energy->operations.erase("amp.f16");
+  a.energy->link.reset();
+  EXPECT_THAT(energy::missing_keys(a, c),
+              ElementsAre(HasSubstr("energy.operations.amp.f16"), HasSubstr("energy.link")));
+}
+
+// Graphcore's page of gc-powertest: 47.5 to 49 W of a GC200 at rest.
+TEST(Energy, OfAGc200AtRestIsTheMeasuredOne) {
+  const arch::ArchSpec a = chip("ipu_gc200");
+  EXPECT_NEAR(arch::power_at_rest(a, *a.power, a.clock)->total().v, 48.2, 0.8);
+}
+
 RC_GTEST_PROP(Energy, EveryFigureMovesItsOwnPartAlone, ()) {
   const arch::ArchSpec& a = a100_pcie();
   const Counts c = counts_on(a, *rc::gen::inRange(1, 1'000'000), *rc::gen::inRange(1, 1'000'000'000),

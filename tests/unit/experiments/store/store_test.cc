@@ -64,8 +64,8 @@ api::Prediction prediction(double us) {
 // Parts that may be absent, with numbers by name of their own.
 api::Prediction prediction_with_energy(double us) {
   api::Prediction p = prediction(us);
-  p.counts =
-      api::WorkCounts{1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4};
+  p.counts = api::WorkCounts{
+      1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4, 640};
   p.energy = api::EnergyRow{20, 250, {{"rest", 5}, {"dram", 15}}, 1260, 1.1 * us, {}};
   return p;
 }
