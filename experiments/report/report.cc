@@ -161,7 +161,7 @@ Map chips_of(const StoredSweep& sweep, const SweepRows& rows, List places, std::
   List base_of;
   for (std::size_t p = 0; p < rows.points.size(); ++p) {
     base.add(rows.points[p].base);
-    refused.add(rows.points[p].refused);
+    refused.add(rows.points[p].refused.empty() ? rows.points[p].pruned : rows.points[p].refused);
     base_of.emplace_back(rows.base_of[p]);
   }
   return {{"arch", base.take()},
@@ -259,7 +259,7 @@ List networks_of(const StoredSweep& sweep, const SweepRows& rows) {
 
 Map counts_of(const SweepRows& rows) {
   const auto refused = static_cast<std::size_t>(
-      std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
+      std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.has_rows(); }));
   const auto bases = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return p.is_base; }));
   return {{"chips", rows.points.size()}, {"bases", bases},

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/option.h"
 #include "experiments/objectives/stored.h"
 #include "experiments/sweep/detail/runner.h"
 #include "experiments/sweep/detail/space.h"
@@ -26,10 +27,11 @@ bool take_objective(SweepSpec& spec, const std::string& asked, Diagnostics& diag
     for (const StoredObjective& o : spec.objectives->asked.objectives)
       if (o.name == asked) text = base::Value(o.formula);
   const std::string written = *text.get_if<std::string>();
-  text.at = {diags.add_source("--objective"), 1, 1};
+  const std::string name = base::option("objective");
+  text.at = {diags.add_source(name), 1, 1};
   base::Value list(base::List{std::move(text)});
   spec.objectives.reset();
-  read_objectives(&list, nullptr, {"--objective", "", written, 1, diags}, spec);
+  read_objectives(&list, nullptr, {name, "", written, 1, diags}, spec);
   return diags.ok();
 }
 

@@ -2,6 +2,7 @@
 // Sweeps with objectives: fronts and violations beside sums over the rows and the chip's own area and price; plans
 // beside the grid, and the same for any number of threads and wherever they were stopped.
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
@@ -14,6 +15,7 @@
 #include "energy/area.h"
 #include "energy/price.h"
 #include "experiments/objectives/stored.h"
+#include "experiments/sweep/sensitivity.h"
 #include "experiments/sweep/sweep.h"
 #include "tests/support/stores.h"
 
@@ -267,6 +269,38 @@ TEST_F(ObjectivesSweepTest, NamesThePlaceOfAMistake) {
   const std::string no_die = "base: ipu_gc200\naxes:\n  core.count: [1000, 1200]\n";
   EXPECT_THAT(errors(sweep_text("constraints: [price <= 700 USD]\n", no_die)),
               ElementsAre(HasSubstr("sweep.yaml:8:15: price: ipu_gc200: ")));
+}
+
+TEST_F(ObjectivesSweepTest, SensitivityIsThatOfThePlainFunction) {
+  write("sweep.yaml", sweep_text(""));
+  SensitivityRequest request;
+  request.sweep = {path("sweep.yaml"), path("s.db"), "test", 2};
+  request.objective = "core.count ^ 2 * memory.smem.banks";
+  request.samples = 4096;
+  base::Diagnostics diags;
+  const auto found = sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags);
+  tests::require_no_errors(diags);
+  const auto mean_of = [](std::vector<double> values, int power) {
+    double sum = 0;
+    for (const double v : values) sum += std::pow(v, power);
+    return sum / static_cast<double>(values.size());
+  };
+  const std::vector<double> cores = {4, 8, 12, 16, 20, 24, 28, 32, 36, 40}, banks = {8, 16, 32, 64, 128};
+  const double c2 = mean_of(cores, 2), c4 = mean_of(cores, 4), b1 = mean_of(banks, 1), b2 = mean_of(banks, 2);
+  const double all = c4 * b2 - c2 * c2 * b1 * b1;
+  const double of_cores = (c4 - c2 * c2) * b1 * b1 / all, of_banks = (b2 - b1 * b1) * c2 * c2 / all;
+  EXPECT_EQ(found->points, 50) << "each is judged once";
+  EXPECT_NEAR(found->mean / (c2 * b1), 1, 0.02);
+  ASSERT_EQ(found->axes.size(), 2);
+  for (const AxisSensitivity& a : found->axes) {
+    const bool is_cores = a.axis == "core.count";
+    EXPECT_NEAR(a.elasticity.value(), is_cores ? 2 : 1, 1e-9);
+    EXPECT_NEAR(a.index.first, is_cores ? of_cores : of_banks, 0.04) << a.axis;
+    EXPECT_NEAR(a.index.total, is_cores ? 1 - of_banks : 1 - of_cores, 0.04) << a.axis;
+  }
+  write("sweep.yaml", sweep_text("constraints: [core.count != 8]\n"));
+  EXPECT_FALSE(sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags));
+  EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("sweep.yaml:9:14: sensitivity takes every combination")));
 }
 
 TEST_F(ObjectivesSweepTest, ShardsTakeNoOtherPlan) {
