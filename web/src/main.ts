@@ -6,16 +6,19 @@ import { addressOf, choiceOf, sparingly } from './address';
 import { drawings, drawWaiting } from './chart';
 import { parse, sweepOf, type Report } from './data';
 import { h } from './dom';
+import { bestChip } from './headline';
 import { isNetwork, networkOf } from './network/data';
 import { showNetwork } from './network/page';
 import type { NetworkState } from './network/state';
 import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
+import './decision.css';
 import { bindingView } from './views/binding';
 import { multiFidelityView } from './views/multi_fidelity';
 import { frontView } from './views/front';
 import { barView, headerView } from './views/header';
+import { headlineView } from './views/headline';
 import { heatmapView } from './views/heatmap';
 import { operatorsView } from './views/operators';
 import { scatterView } from './views/scatter';
@@ -30,7 +33,7 @@ declare global {
 function show(page: HTMLElement, report: Report): void {
   document.title = `${report.title} - Tilescope`;
   const state = new State(report);
-  state.set({ chip: cheapest(state.times(), state.get().shown) });
+  state.set({ chip: bestChip(state) ?? cheapest(state.times(), state.get().shown) });
   const start = state.get();
   const bar = barView(state);
   // The line is the filter's to take: one that is no condition chooses nothing.
@@ -40,7 +43,7 @@ function show(page: HTMLElement, report: Report): void {
     state.filter(line);
   };
   follow();
-  page.append(headerView(state), bar);
+  page.append(headerView(state), headlineView(state), bar);
   const views = [frontView, heatmapView, multiFidelityView];
   views.push(bindingView, scatterView, operatorsView, tableView);
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
