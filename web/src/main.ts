@@ -21,6 +21,7 @@ import { barView, headerView } from './views/header';
 import { headlineView } from './views/headline';
 import { heatmapView } from './views/heatmap';
 import { operatorsView } from './views/operators';
+import { parallelView } from './views/parallel';
 import { partsView } from './views/parts';
 import { scatterView } from './views/scatter';
 import { tableView } from './views/table';
@@ -45,7 +46,7 @@ function show(page: HTMLElement, report: Report): void {
   };
   follow();
   page.append(headerView(state), headlineView(state), bar);
-  const views = [frontView, heatmapView, partsView, multiFidelityView];
+  const views = [frontView, heatmapView, partsView, parallelView, multiFidelityView];
   views.push(bindingView, scatterView, operatorsView, tableView);
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
   page.append(h('footer', {}, `tilescope ${report.version}`));
