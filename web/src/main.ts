@@ -14,6 +14,7 @@ import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
 import './decision.css';
+import './print.css';
 import { bindingView } from './views/binding';
 import { multiFidelityView } from './views/multi_fidelity';
 import { frontView } from './views/front';
