@@ -2,10 +2,12 @@
 // The sentence at the top, and beside each other the numbers that it weighs: of the base, the best chip, the selected one.
 
 import { chipName } from '../card';
+import { columnsOf } from '../columns';
 import { h } from '../dom';
+import { withConditions } from '../filter';
 import { percent, quantity } from '../format';
 import { headlineOf } from '../headline';
-import { budgetsOf, type Measure } from '../measures';
+import { budgetsOf, feasible, type Measure } from '../measures';
 import type { State } from '../state';
 
 export function headlineView(state: State): HTMLElement {
@@ -29,11 +31,22 @@ export function headlineView(state: State): HTMLElement {
         return button;
       }),
     );
-    note.textContent = said.note;
+    note.replaceChildren(said.note, ...onlyKept(state));
     note.hidden = said.note === '';
     table.replaceChildren(...tableOf(state, said.chip));
   });
   return section;
+}
+
+/** Writes into the filter that chips have to keep to the budget, where some of those shown do not. */
+function onlyKept(state: State): HTMLElement[] {
+  const column = columnsOf(state).find((c) => c.names.includes('violation'));
+  if (!column || state.get().shown.every((chip) => feasible(state.report, chip))) return [];
+  const button = h('button', { type: 'button', className: 'link' }, 'Show those within it alone');
+  button.addEventListener('click', () => {
+    state.filter(withConditions(state.get().line, column, [`${column.names[0]} <= 0`]));
+  });
+  return [h('span', {}, ' ', button)];
 }
 
 /** Numbers stay with their units and signs. */

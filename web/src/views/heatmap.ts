@@ -52,7 +52,8 @@ function firstCut(axes: Dimension[]): Cut {
 function sentence(state: State, cut: Cut): string {
   const others = cut.axes.length - (cut.across === null ? 1 : 2);
   const free = cut.fixed.filter((f, i) => f === null && i !== cut.down && i !== cut.across).length;
-  const best = free > 0 ? ' Where another axis is not fixed, a cell is the fastest chip over its values.' : '';
+  const budget = state.report.chips.violation ? ', within the budget or not' : '';
+  const best = free > 0 ? ` Where another axis is not fixed, a cell is the fastest chip over its values${budget}.` : '';
   const one = cut.across === null ? ' The sweep has one axis, so there is one column.' : '';
   return (
     `${state.timeName()}, relative to the base: below 1x is faster.` +

@@ -15,7 +15,8 @@ interface Side {
   chip: number;
   name: string;
   of: (number | null)[]; // of every part
-  all: number; // of those that are known
+  known: number; // of its parts, the sum of those that are known
+  whole: boolean; // all are
 }
 
 export function partsView(state: State): Child {
@@ -40,7 +41,8 @@ function sidesOf(state: State, whole: Whole, chip: number): Side[] {
   const base = state.report.chips.base[chip] ?? null;
   const side = (c: number, name: string): Side => {
     const of = whole.parts.map((p) => p.values[c] ?? null);
-    return { chip: c, name, of, all: of.reduce((sum: number, v) => sum + (v ?? 0), 0) };
+    const known = of.reduce((sum: number, v) => sum + (v ?? 0), 0);
+    return { chip: c, name, of, known, whole: of.every((v) => v !== null) };
   };
   if (base === null || base === chip) return [side(chip, base === chip ? `base, ${chipName(chip)}` : chipName(chip))];
   return [side(base, `base, ${chipName(base)}`), side(chip, chipName(chip))];
@@ -53,7 +55,7 @@ function wholeOf(state: State, whole: Whole, chip: number): HTMLElement {
     host.append(absent(`The files of these chips lack figures for ${whole.name}.`));
     return host;
   }
-  const most = Math.max(...sides.map((s) => s.all));
+  const most = Math.max(...sides.map((s) => s.known));
   // A part that no side has says nothing.
   const parts = whole.parts.map((_, i) => i).filter((i) => sides.some((s) => s.of[i]));
   host.append(...sides.map((s) => bar(s, whole, parts, most)), table(sides, whole, parts));
@@ -62,12 +64,18 @@ function wholeOf(state: State, whole: Whole, chip: number): HTMLElement {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** A sum without one of its parts is no sum. */
+function allOf(side: Side, whole: Whole): string {
+  if (side.of.every((v) => v === null)) return 'unknown';
+  return `${side.whole ? '' : 'at least '}${quantity(side.known, whole.unit)}`;
+}
+
 function bar(side: Side, whole: Whole, parts: readonly number[], most: number): HTMLElement {
   const pieces = parts.map((i) => {
     const value = side.of[i] ?? 0;
     const share = most > 0 ? value / most : 0;
     if (share < kLeast) return null;
-    const title = `${whole.parts[i]?.name ?? ''}: ${quantity(value, whole.unit)}, ${percent(value / side.all)}`;
+    const title = `${whole.parts[i]?.name ?? ''}: ${quantity(value, whole.unit)}, ${percent(value / side.known)}`;
     return h('i', {
       title,
       style: { width: `${(100 * share).toFixed(3)}%`, background: seriesFill(parts.indexOf(i)) },
@@ -77,7 +85,7 @@ function bar(side: Side, whole: Whole, parts: readonly number[], most: number): 
   return h(
     'div',
     { className: 'stacked' },
-    h('span', {}, `${side.name}: ${quantity(side.all, whole.unit)}`),
+    h('span', {}, `${side.name}: ${allOf(side, whole)}`),
     h('div', { className: 'stack', aria: { role: 'img', label: `${side.name}: ${said}` } }, ...pieces),
   );
 }
@@ -90,14 +98,8 @@ function table(sides: readonly Side[], whole: Whole, parts: readonly number[]): 
     if (!two) return typeof a === 'number' && all ? percent(a / all) : '';
     return typeof a === 'number' && typeof b === 'number' && a !== 0 ? ratio(b / a) : '';
   };
-  const row = (name: Child, values: (number | null)[]) =>
-    h(
-      'tr',
-      {},
-      h('td', {}, name),
-      ...values.map((v) => h('td', {}, quantity(v, whole.unit))),
-      h('td', {}, last(values, sides[0]?.all)),
-    );
+  const row = (name: Child, values: (number | null)[], texts = values.map((v) => quantity(v, whole.unit))) =>
+    h('tr', {}, h('td', {}, name), ...texts.map((t) => h('td', {}, t)), h('td', {}, last(values, sides[0]?.known)));
   const named = (i: number, place: number) =>
     h(
       'span',
@@ -127,7 +129,8 @@ function table(sides: readonly Side[], whole: Whole, parts: readonly number[]): 
         {},
         row(
           'all',
-          sides.map((s) => s.all),
+          sides.map((s) => (s.whole ? s.known : null)),
+          sides.map((s) => allOf(s, whole)),
         ),
       ),
     ),

@@ -97,10 +97,22 @@ describe('the headline', () => {
       );
       expect(text).toContain(`it is ${ends.map((us) => `${Number((us / 1000).toPrecision(4))} ms`).join(' to ')}`);
       expect(text).toContain('so the two are not told apart');
-      expect(await page.locator('#headline .note').innerText()).toBe('25 of 46 chips keep to the budget, 21 do not.');
+      expect(await page.locator('#headline .note').innerText()).toBe(
+        '25 of 46 chips keep to the budget, 21 do not. Show those within it alone',
+      );
       await page.locator('#chips tbody tr').last().click();
-      await page.locator('#headline button').click();
+      await page.locator('#headline .said button').click();
       expect(await hash(page)).toBe(`#chip=${best}`);
+    }));
+
+  test('leads to the chips within the budget alone', () =>
+    onPage(report, async (page) => {
+      await filter(page).fill('clock > 1.3 GHz');
+      await page.getByRole('button', { name: 'show those within it alone' }).click();
+      expect(await filter(page).inputValue()).toBe('clock > 1.3 GHz, beyond budget <= 0');
+      const left = range(46, (c) => c).filter((c) => kept(report, c) && report.chips.axis[2]?.[c] !== 0);
+      expect(await page.locator('#chips').getAttribute('data-rows')).toBe(String(left.length));
+      expect(await page.getByRole('button', { name: 'show those within it alone' }).count()).toBe(0);
     }));
 
   test('is about what the filter leaves', () =>
@@ -133,7 +145,8 @@ describe('the headline', () => {
       expect(await page.locator('#headline .note').innerText()).toContain('of 9 that is not known');
       const unknown = gaps.chips.violation?.indexOf(null);
       await page.locator(`#chips tr[data-chip="${unknown}"]`).click();
-      expect(await page.locator('#parts [data-whole=price]').innerText()).toContain('unknown');
+      expect(await page.locator('#parts [data-whole=price]').innerText()).toContain(': unknown');
+      expect(await page.locator('#parts [data-whole=price] tfoot').innerText()).toMatch(/^all\t\$[\d,]+\tunknown\t$/);
     });
   });
 
