@@ -24,6 +24,7 @@ const kKinds: [number, string][][] = [
     [-3, 'mJ'],
     [-6, 'uJ'],
     [-9, 'nJ'],
+    [-12, 'pJ'],
   ],
   [
     [3, 'kW'],
@@ -57,9 +58,10 @@ function scalesOf(unit: string): Scales {
 
 /** "1.38 ms", "96 KiB": as `quantity`, but as a filter line or a sweep's file has it. */
 export function written(x: number, unit: string): string {
+  if (x === 0) return `0 ${unit}`.trim();
   const scales = scalesOf(unit);
   const [scale, name] = scales.find(([s]) => Math.abs(x) >= s * (1 - 1e-9)) ?? (scales.at(-1) as [number, string]);
-  return name === '' ? number(x / scale) : `${number(x / scale)} ${name}`;
+  return `${number(x / scale)} ${name}`.trim();
 }
 
 /** "1.38 ms", "96 KiB", "612 mm²", "$4,999": a value in its unit, or in the one of its kind that keeps it short. */
@@ -73,10 +75,9 @@ export function quantity(x: number | null | undefined, unit: string): string {
 function dollars(x: number): string {
   const short = Number(x.toPrecision(4));
   const digits = Math.abs(short) >= 100 || Number.isInteger(short) ? 0 : 2;
-  const text = Math.abs(short).toLocaleString('en-US', {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
+  const text = Math.abs(short)
+    .toFixed(digits)
+    .replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',');
   return `${short < 0 ? '-' : ''}$${text}`;
 }
 

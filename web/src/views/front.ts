@@ -69,9 +69,9 @@ function controls(state: State): HTMLElement[] {
     !of.fixed && choice(label, ['less', 'more'], isMore ? 1 : 0, (i) => set(i === 1));
   return [
     choice('up', names, y, chooseY),
-    way(state.y(), 'better is, up,', yMore, (yMore) => state.set({ yMore })),
+    way(state.y(), 'better up is', yMore, (yMore) => state.set({ yMore })),
     choice('across', names, x, chooseX),
-    way(state.x(), 'better is, across,', xMore, (xMore) => state.set({ xMore })),
+    way(state.x(), 'better across is', xMore, (xMore) => state.set({ xMore })),
   ].filter((c) => c !== false);
 }
 

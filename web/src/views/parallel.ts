@@ -41,7 +41,7 @@ class Parallel {
     this.plot,
   );
   private lanes: Lane[] = [];
-  private steps: Steps[] = [];
+  private steps: Steps[] | null = null; // of the lanes, made when they are drawn
   private brushes: Brush[] = [];
   private frame: Frame = { width: 0, height: 0, upright: true };
   private drawn = false;
@@ -55,7 +55,7 @@ class Parallel {
     const { state } = this;
     state.watch(['source', 'operator', 'network', 'x', 'y'], () => {
       this.lanes = lanesOf(state);
-      this.steps = this.lanes.map(stepsOf);
+      this.steps = null;
       this.build();
     });
     state.watch(['line'], () => this.placeBrushes());
@@ -130,6 +130,7 @@ class Parallel {
     const out = r.chips.base.map((_, chip) => chip).filter((chip) => !kept.has(chip));
     const within = shown.filter((chip) => feasible(r, chip));
     const beyond = shown.filter((chip) => !feasible(r, chip));
+    this.steps ??= this.lanes.map(stepsOf);
     drawMany(paint, frame, this.steps, out, colours.out);
     drawMany(paint, frame, this.steps, beyond, colours.beyond);
     drawMany(paint, frame, this.steps, within, colours.within);

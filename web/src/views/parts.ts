@@ -8,7 +8,7 @@ import { absent, h, type Child } from '../dom';
 import { percent, quantity, ratio } from '../format';
 import type { State } from '../state';
 
-/** Shares below this are drawn together: nobody sees them, and the table has them. */
+/** Smaller shares nobody sees in a bar; the table has them. */
 const kLeast = 0.004;
 
 interface Side {
@@ -56,8 +56,8 @@ function wholeOf(state: State, whole: Whole, chip: number): HTMLElement {
     return host;
   }
   const most = Math.max(...sides.map((s) => s.known));
-  // A part that no side has says nothing.
-  const parts = whole.parts.map((_, i) => i).filter((i) => sides.some((s) => s.of[i]));
+  // A part that is nothing on both sides says nothing.
+  const parts = whole.parts.map((_, i) => i).filter((i) => sides.some((s) => s.of[i] !== 0));
   host.append(...sides.map((s) => bar(s, whole, parts, most)), table(sides, whole, parts));
   return host;
 }

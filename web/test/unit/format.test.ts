@@ -9,7 +9,9 @@ test('quantities have the unit that keeps them short', () => {
   expect(time(1)).toBe('1 us');
   expect(time(11234.5)).toBe('11.23 ms');
   expect(time(2.5e6)).toBe('2.5 s');
-  expect(time(0)).toBe('0 ns');
+  expect(time(0)).toBe('0 us');
+  expect(quantity(0, 'J')).toBe('0 J');
+  expect(quantity(0, '')).toBe('0');
   expect(quantity(98304, 'B')).toBe('96 KiB');
   expect(quantity(1000, 'B')).toBe('1000 B');
   expect(quantity(14.13e12, 'FLOP/s')).toBe('14.13 TFLOP/s');
@@ -23,6 +25,7 @@ test('quantities have the unit that keeps them short', () => {
 test('energy, power, area and price are read at a glance', () => {
   expect(quantity(0.4720184, 'J')).toBe('472 mJ');
   expect(quantity(12500, 'J')).toBe('12.5 kJ');
+  expect(quantity(4.2e9, 'pJ')).toBe('4.2 mJ');
   expect(quantity(1234, 'uJ')).toBe('1.234 mJ');
   expect(quantity(2.5, 'mJ')).toBe('2.5 mJ');
   expect(quantity(3, 's')).toBe('3 s');
