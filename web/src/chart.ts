@@ -19,6 +19,27 @@ export type Option = echarts.EChartsCoreOption;
 /** What tests ask: the drawings of the page by name. */
 export const drawings = new Map<string, echarts.ECharts>();
 
+/** What is below what is in sight when the page opens. */
+const waiting: (() => void)[] = [];
+
+/** Draws at once what is in sight, the rest when the page has been shown. */
+export function drawInTurn(host: HTMLElement, draw: () => void): boolean {
+  const late = host.getBoundingClientRect().top > innerHeight;
+  if (late) waiting.push(draw);
+  else draw();
+  return late;
+}
+
+/** Draws what waits, one after another, so that the page answers in between; `done` is called after the last. */
+export function drawWaiting(done: () => void): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setTimeout(() => drawWaiting(done));
+  else done();
+}
+
+/** Narrower drawings, as on a phone, have smaller margins. */
+const kNarrow = 560;
+
 /** A ring around a datum, above the drawing: selecting a chip redraws none of its 20,000 neighbours. */
 export interface Mark {
   at: [number, number];
@@ -32,6 +53,8 @@ export class Chart {
   private readonly rings = h('div', { className: 'rings' });
   private sized = false;
   private drawn = false;
+  private waits = false;
+  private wasNarrow = false;
 
   /** `option` is asked for on every redraw, `marks` after it too; `onClick` hears the chip of what was clicked. */
   constructor(
@@ -48,20 +71,43 @@ export class Chart {
       const chip = (event.data as { chip?: number } | undefined)?.chip;
       if (chip !== undefined) onClick(chip);
     });
-    onThemeChange(() => this.draw());
+    onThemeChange(() => {
+      this.waits = false; // paper has no later
+      this.fit();
+      this.draw();
+    });
   }
 
-  /** Draws once the host has its place in the page, and again when that changes its size. */
+  /** Draws once the host has its place in the page, out of sight a little later, and again when its size changes. */
   attach(): void {
     new ResizeObserver(() => {
-      const { clientWidth: width, clientHeight: height } = this.host;
-      if (width === 0 || (width === this.drawing.getWidth() && height === this.drawing.getHeight() && this.sized))
-        return;
-      this.drawing.resize({ width, height });
-      if (this.sized) this.mark();
-      this.sized = true;
-      if (!this.drawn) this.draw();
+      if (!this.fit()) return;
+      if (!this.sized) {
+        this.sized = true;
+        this.waits = drawInTurn(this.host, () => this.drawLate());
+        if (!this.waits) this.draw();
+      } else if (this.narrow === this.wasNarrow) this.mark();
+      else this.draw();
     }).observe(this.host);
+  }
+
+  /** Whether the drawing has another size now. */
+  private fit(): boolean {
+    const { clientWidth: width, clientHeight: height } = this.host;
+    if (width === 0 || (width === this.drawing.getWidth() && height === this.drawing.getHeight() && this.sized))
+      return false;
+    this.drawing.resize({ width, height });
+    return true;
+  }
+
+  private get narrow(): boolean {
+    return this.drawing.getWidth() < kNarrow;
+  }
+
+  private drawLate(): void {
+    if (!this.waits) return;
+    this.waits = false;
+    this.draw();
   }
 
   /** What the drawing shows, for who does not see it. */
@@ -70,8 +116,9 @@ export class Chart {
   }
 
   draw(): void {
-    if (!this.sized) return;
-    const colours = theme();
+    if (!this.sized || this.waits) return;
+    this.wasNarrow = this.narrow;
+    const colours = { ...theme(), narrow: this.narrow };
     const common = {
       animation: false,
       textStyle: { fontFamily: 'system-ui, sans-serif', fontSize: 12, color: colours.ink },
@@ -104,13 +151,15 @@ export function axisOption(scale: Scale, name: string, unit: string, colours: Th
     max: scale.max,
     name,
     nameLocation: 'middle',
-    nameGap: upright ? 62 : 30,
+    nameGap: upright ? (colours.narrow ? 50 : 62) : 30,
     nameTextStyle: { color: colours.faint },
+    nameTruncate: { maxWidth: upright || colours.narrow ? 270 : 500, ellipsis: '…' },
     axisLine: { show: true, lineStyle: { color: colours.faint } },
     axisTick: { show: true, customValues: scale.ticks, lineStyle: { color: colours.faint } },
     axisLabel: {
       customValues: scale.ticks,
       color: colours.ink,
+      fontSize: colours.narrow ? 10.5 : 12,
       hideOverlap: true,
       formatter: (value: number) => quantity(value, unit),
     },
@@ -118,12 +167,18 @@ export function axisOption(scale: Scale, name: string, unit: string, colours: Th
   };
 }
 
-export const kGrid = { left: 84, right: 18, top: 16, bottom: 52 };
+/** What a drawing leaves around itself for its axes, and for a legend above it. */
+export const gridOption = (colours: Theme): Option => ({
+  left: colours.narrow ? 68 : 84,
+  right: 18,
+  top: colours.narrow ? 52 : 34,
+  bottom: 52,
+});
 
 export function legendOption(colours: Theme, data?: string[]): Option {
   return {
     top: 0,
-    left: 60,
+    left: colours.narrow ? 0 : 60,
     itemWidth: 14,
     itemHeight: 9,
     textStyle: { color: colours.ink },

@@ -3,6 +3,7 @@
 
 export interface Theme {
   dark: boolean;
+  narrow?: boolean; // the drawing is
   ink: string;
   faint: string;
   rule: string;
@@ -30,8 +31,19 @@ const kDark: Theme = {
   mark: '#ff8f4a',
 };
 
-/** Paper is white, whatever the screen is. */
+/** Paper is white, whatever the screen is, and has a layout of its own (print.css), in which drawings are drawn anew. */
 let printing = false;
+const redraws: (() => void)[] = [];
+if (typeof addEventListener === 'function')
+  for (const [event, now] of [
+    ['beforeprint', true],
+    ['afterprint', false],
+  ] as const)
+    addEventListener(event, () => {
+      printing = now;
+      document.documentElement.classList.toggle('printing', now);
+      for (const redraw of redraws) redraw();
+    });
 
 export function theme(): Theme {
   return !printing && matchMedia('(prefers-color-scheme: dark)').matches ? kDark : kLight;
@@ -39,14 +51,7 @@ export function theme(): Theme {
 
 export function onThemeChange(redraw: () => void): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  for (const [event, now] of [
-    ['beforeprint', true],
-    ['afterprint', false],
-  ] as const)
-    addEventListener(event, () => {
-      printing = now;
-      redraw();
-    });
+  redraws.push(redraw);
 }
 
 /** Terms of levels are called as their chips call them; others than these share what is left. */
@@ -78,6 +83,12 @@ export const termColour = (term: string): string =>
   (kOtherLevels[[...term].reduce((sum, c) => sum + c.charCodeAt(0), 0) % kOtherLevels.length] as string);
 export const termOrder = (term: string): number => (term in kTerms ? Object.keys(kTerms).indexOf(term) : 99);
 export const seriesColour = (i: number): string => kSeries[i % kSeries.length] as string;
+/** The same as a background; after the last colour they come hatched. */
+export const seriesFill = (i: number): string => {
+  const colour = seriesColour(i);
+  if (i < kSeries.length) return colour;
+  return `repeating-linear-gradient(45deg, ${colour} 0 3px, color-mix(in srgb, ${colour} 45%, white) 3px 5px)`;
+};
 export const seriesSymbol = (i: number): string => kSymbols[i % kSymbols.length] as string;
 
 type Rgb = [number, number, number];

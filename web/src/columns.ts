@@ -2,12 +2,21 @@
 // The columns that the table of chips shows and the filter line names.
 
 import { differs } from './card';
-import { shortNames, textOf, valueOf, type Report } from './data';
+import { shortNames, textOf, valueOf, type Quantity, type Report } from './data';
 import { quantity, ratio, time } from './format';
+import { budgetsInWords, kTime, violationText } from './measures';
 import type { TableColumn } from './sorted_list';
 import type { State } from './state';
 
-export function columnsOf(state: State): TableColumn[] {
+const known = new WeakMap<State, TableColumn[]>();
+
+export function columnsOf(state: State): readonly TableColumn[] {
+  const columns = known.get(state) ?? makeColumns(state);
+  known.set(state, columns);
+  return columns;
+}
+
+function makeColumns(state: State): TableColumn[] {
   const r = state.report;
   const short = shortNames(r.axes.map((a) => a.name));
   const operators = r.operators.id.length;
@@ -39,21 +48,41 @@ export function columnsOf(state: State): TableColumn[] {
       number: (c) => state.ratios()[c] ?? null,
       text: (c) => ratio(state.ratios()[c]),
     },
+    ...(r.objectives ?? []).filter((o) => o.name !== kTime).map(quantityColumn),
+    ...violationColumn(r),
     ...simulatedColumns(state),
     { name: 'mostly bound by', names: ['bound by'], unit: '', number: () => null, text: (c) => mostlyBoundBy(r, c) },
-    ...r.chips.quantities.map((q) => ({
-      name: q.name,
-      names: [q.name],
-      unit: q.unit,
-      number: (c: number) => q.values[c] ?? null,
-      text: (c: number) => (typeof q.values[c] === 'number' ? quantity(q.values[c], q.unit) : ''),
-    })),
+    ...r.chips.quantities.filter((q) => !r.objectives?.some((o) => o.name === q.name)).map(quantityColumn),
     {
       name: 'operators',
       names: ['operators'],
       unit: '',
       number: (c) => done[c] ?? 0,
       text: (c) => (textOf(r.chips.refused, c) ? 'refused' : `${done[c] ?? 0} of ${operators}`),
+    },
+  ];
+}
+
+const quantityColumn = (q: Quantity): TableColumn => ({
+  name: q.name,
+  names: [q.name],
+  unit: q.unit,
+  number: (c: number) => q.values[c] ?? null,
+  text: (c: number) => (typeof q.values[c] === 'number' ? quantity(q.values[c], q.unit) : ''),
+});
+
+/** Of a sweep with budgets: whether the chip keeps to them. */
+function violationColumn(r: Report): TableColumn[] {
+  const by = r.chips.violation;
+  if (!by) return [];
+  return [
+    {
+      name: 'beyond budget',
+      names: ['beyond budget', 'violation'],
+      unit: '%',
+      number: (c) => by[c] ?? null,
+      text: (c) => violationText(by[c]),
+      about: `by how much of the bounds the chip exceeds ${budgetsInWords(r)}`,
     },
   ];
 }

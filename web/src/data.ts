@@ -41,6 +41,29 @@ export interface Quantity {
   values: Column;
 }
 
+export type Better = 'less' | 'more';
+
+/** What the sweep wants of its chips, a number of each. */
+export interface Objective extends Quantity {
+  better: Better;
+}
+
+/** A bound on the objective or quantity of that name. */
+export interface Constraint {
+  text: string; // as the sweep's file has it
+  name: string;
+  unit: string;
+  bound: number;
+  at_most: boolean;
+}
+
+/** What an energy, an area or a price of the chips consists of. */
+export interface Whole {
+  name: string;
+  unit: string;
+  parts: { name: string; values: Column }[];
+}
+
 /** How one source of times stands to another, by kind of operator; the last kind is `all`. */
 export interface Accuracy {
   ours: Source;
@@ -126,6 +149,8 @@ export interface Report {
   operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: (string | null)[] };
   networks: SweptNetwork[];
   axes: Axis[];
+  objectives?: Objective[];
+  constraints?: Constraint[];
   chips: {
     arch: Coded;
     base: (number | null)[]; // the chip that each is compared with
@@ -134,6 +159,8 @@ export interface Report {
     totals: Total[];
     bound: { names: string[]; shares: Column[] }; // per name and chip, of the weighted predicted time
     refused: Coded; // why there is no such chip
+    violation?: Column; // by how much of the bounds they are exceeded; 0: none is, null: that is not known
+    parts?: Whole[];
   };
   rows: Rows;
   programs: Programs;
@@ -192,6 +219,11 @@ function inconsistency(r: Report): string | null {
       t.total_us.length,
       chips,
     ]),
+    ...(r.objectives ?? []).map((o): [string, number, number] => [o.name, o.values.length, chips]),
+    ['violation', r.chips.violation?.length ?? chips, chips],
+    ...(r.chips.parts ?? []).flatMap((w) =>
+      w.parts.map((p): [string, number, number] => [`${w.name} of ${p.name}`, p.values.length, chips]),
+    ),
   ];
   for (const [name, is, wanted] of columns) if (is !== wanted) return `${name} has ${is} entries and not ${wanted}`;
   return null;
@@ -273,3 +305,8 @@ export function commandOf(r: Report, chip: number, operator: number): string | n
 
 /** A word of a shell's command line. */
 const quoted = (word: string): string => (/^[\w.=:/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The column of one source; null where the document has no such times. */
+export function timesOf(rows: Report['rows'], source: Source): Column | null {
+  return { predicted: rows.predicted_us, simulated: rows.simulated_us, measured: rows.measured_us }[source];
+}

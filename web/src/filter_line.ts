@@ -11,36 +11,59 @@ export interface FilterLine {
   write: (line: string) => void;
 }
 
-/** `words`: a text without a comparison is a condition too (filter.ts). */
+/** Above so many items the page answers when a word is typed rather than a letter. */
+const kMany = 2000;
+const kPause_ms = 180;
+
+/**
+ * `show` hears what the line leaves as it is typed. While the line is no condition yet, what it left before stays, and
+ * only one who has left the line is told in red. `words`: a text without a comparison is a condition too (filter.ts).
+ */
 export function filterLine(
   noun: string,
   all: readonly number[],
   columns: readonly FilterColumn[],
   placeholder: string,
-  show: (shown: readonly number[]) => void,
+  show: (shown: readonly number[], line: string) => void,
   words = false,
 ): FilterLine {
   const input = h('input', { type: 'search', size: 34, spellcheck: false, aria: { label: `filter of ${noun}s` } });
   input.placeholder = placeholder;
   input.title = `Conditions with commas between them, of: ${columns.map((c) => c.names.at(-1) ?? '').join(', ')}`;
   const said = h('span', { className: 'note', aria: { live: 'polite' } });
-  const apply = () => {
+  let applied: { line: string; shown: number } | null = null;
+  const apply = (typing: boolean) => {
     const parsed = parseFilter(input.value, columns, words);
-    input.setAttribute('aria-invalid', String('error' in parsed));
-    said.classList.toggle('wrong', 'error' in parsed);
-    if ('error' in parsed) {
+    const wrong = 'error' in parsed;
+    input.setAttribute('aria-invalid', String(wrong && !typing));
+    said.classList.toggle('wrong', wrong && !typing);
+    if (wrong) {
       said.textContent = parsed.error;
       return;
     }
-    const shown = input.value.trim() === '' ? all : all.filter(parsed.test);
-    show(shown);
-    said.textContent =
-      shown.length === all.length ? '' : `${shown.length.toLocaleString('en-US')} of ${count(all.length, noun)}`;
+    if (applied?.line !== input.value) {
+      const shown = input.value.trim() === '' ? all : all.filter(parsed.test);
+      applied = { line: input.value, shown: shown.length };
+      show(shown, input.value.trim());
+    }
+    const kept = applied.shown;
+    said.textContent = kept === all.length ? '' : `${kept.toLocaleString('en-US')} of ${count(all.length, noun)}`;
   };
-  for (const event of words ? ['input'] : ['change', 'search']) input.addEventListener(event, apply);
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  input.addEventListener('input', () => {
+    clearTimeout(pause);
+    if (all.length > kMany) pause = setTimeout(() => apply(true), kPause_ms);
+    else apply(true);
+  });
+  for (const event of ['change', 'search'])
+    input.addEventListener(event, () => {
+      clearTimeout(pause);
+      apply(false);
+    });
   const write = (line: string) => {
+    clearTimeout(pause);
     input.value = line;
-    apply();
+    apply(false);
   };
-  return { host: h('label', { className: 'choice' }, `${noun}s `, input, said), write };
+  return { host: h('label', { className: 'choice filter' }, `${noun}s `, input, said), write };
 }

@@ -10,11 +10,27 @@ export function number(x: number, digits = 4): string {
 
 type Scales = [number, string][];
 
-const kTimes: Scales = [
-  [1e6, 's'],
-  [1e3, 'ms'],
-  [1, 'us'],
-  [1e-3, 'ns'],
+/** Units of one kind, each the power of ten of it in their common unit, the largest first. */
+const kKinds: [number, string][][] = [
+  [
+    [0, 's'],
+    [-3, 'ms'],
+    [-6, 'us'],
+    [-9, 'ns'],
+  ],
+  [
+    [3, 'kJ'],
+    [0, 'J'],
+    [-3, 'mJ'],
+    [-6, 'uJ'],
+    [-9, 'nJ'],
+    [-12, 'pJ'],
+  ],
+  [
+    [3, 'kW'],
+    [0, 'W'],
+    [-3, 'mW'],
+  ],
 ];
 const kBytes: Scales = [
   [2 ** 30, 'GiB'],
@@ -32,27 +48,53 @@ const kPrefixes: Scales = [
 ];
 
 function scalesOf(unit: string): Scales {
-  if (unit === 'us') return kTimes;
   if (unit === 'B') return kBytes;
   if (['B/s', 'FLOP/s', 'Hz'].includes(unit)) return kPrefixes.map(([scale, prefix]) => [scale, prefix + unit]);
   if (unit === '%') return [[0.01, unit]];
-  return [[1, unit]];
+  const kind = kKinds.find((units) => units.some(([, name]) => name === unit)) ?? [];
+  const own = kind.find(([, name]) => name === unit)?.[0] ?? 0;
+  return kind.length === 0 ? [[1, unit]] : kind.map(([power, name]) => [10 ** (power - own), name]);
 }
 
-/** "1.38 ms", "96 KiB", "14.13 TFLOP/s": a value in its unit, or in the one of the same kind that keeps it short. */
-export function quantity(x: number | null | undefined, unit: string): string {
-  if (x === null || x === undefined) return 'unknown';
+/** "1.38 ms", "96 KiB": as `quantity`, but as a filter line or a sweep's file has it. */
+export function written(x: number, unit: string): string {
+  if (x === 0) return `0 ${unit}`.trim();
   const scales = scalesOf(unit);
   const [scale, name] = scales.find(([s]) => Math.abs(x) >= s * (1 - 1e-9)) ?? (scales.at(-1) as [number, string]);
-  return name === '' ? number(x / scale) : `${number(x / scale)} ${name}`;
+  return `${number(x / scale)} ${name}`.trim();
 }
 
-/** The value of "96 KiB", "1.38GHz", "900 GB/s" or "12" in `unit`, of a bare number as it is (in `unit`); null where it is none. */
+/** "1.38 ms", "96 KiB", "612 mm²", "$4,999": a value in its unit, or in the one of its kind that keeps it short. */
+export function quantity(x: number | null | undefined, unit: string): string {
+  if (x === null || x === undefined) return 'unknown';
+  if (unit === 'USD') return dollars(x);
+  return readable(written(x, unit));
+}
+
+/** Above a hundred cents say nothing. */
+function dollars(x: number): string {
+  const short = Number(x.toPrecision(4));
+  const digits = Math.abs(short) >= 100 || Number.isInteger(short) ? 0 : 2;
+  const text = Math.abs(short)
+    .toFixed(digits)
+    .replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',');
+  return `${short < 0 ? '-' : ''}$${text}`;
+}
+
+/** A text of a sweep's file as people write it by hand: "area ≤ 600 mm²". */
+export const readable = (text: string): string =>
+  text
+    .replaceAll('<=', '≤')
+    .replaceAll('>=', '≥')
+    .replace(/\bmm2\b/g, 'mm²');
+
+/** The value of "96 KiB", "1.38GHz", "$5,000" or "12" in `unit`, of a bare number as it is (in `unit`); null where it is none. */
 export function parseQuantity(text: string, unit: string): number | null {
-  const found = /^(-?\d*\.?\d+(?:e[+-]?\d+)?)(.*)$/i.exec(text.replace(/\s+/g, ''));
+  const plain = text.replace(/\s+/g, '').replace(/(\d),(?=\d{3})/g, '$1');
+  const found = /^(-?)(\$?)(-?\d*\.?\d+(?:e[+-]?\d+)?)(.*)$/i.exec(plain);
   if (!found) return null;
-  const value = Number(found[1]);
-  const suffix = (found[2] ?? '').toLowerCase();
+  const value = Number(`${found[1] ?? ''}${found[3] ?? ''}`);
+  const suffix = `${found[4] ?? ''}${found[2] ? 'usd' : ''}`.toLowerCase().replace('mm²', 'mm2');
   if (suffix === '') return unit === '%' ? value / 100 : value;
   const scale = [...scalesOf(unit), ...(unit.startsWith('B') ? kBytes : [])].find(
     ([, name]) => name.toLowerCase() === suffix,

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: reads its data, lays the views out, and keeps the selected chip in the address so that it can be cited.
+// The page: reads its data, lays the views out, and keeps what is chosen in the address so that it can be cited.
 // The data of a network has a page of its own (network/page.ts).
 
-import { drawings } from './chart';
+import { addressOf, choiceOf, sparingly } from './address';
+import { drawings, drawWaiting } from './chart';
 import { parse, sweepOf, type Report } from './data';
 import { h } from './dom';
+import { bestChip } from './headline';
 import { isNetwork, networkOf } from './network/data';
 import { showNetwork } from './network/page';
 import type { NetworkState } from './network/state';
 import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
+import './decision.css';
+import './print.css';
 import { bindingView } from './views/binding';
 import { multiFidelityView } from './views/multi_fidelity';
 import { frontView } from './views/front';
 import { barView, headerView } from './views/header';
+import { headlineView } from './views/headline';
 import { heatmapView } from './views/heatmap';
 import { operatorsView } from './views/operators';
+import { parallelView } from './views/parallel';
+import { partsView } from './views/parts';
 import { scatterView } from './views/scatter';
 import { tableView } from './views/table';
 
@@ -26,25 +33,27 @@ declare global {
   }
 }
 
-function chipOfAddress(report: Report): number | null {
-  const found = /^#chip=(\d+)$/.exec(location.hash);
-  const chip = found ? Number(found[1]) : -1;
-  return chip >= 0 && chip < report.counts.chips ? chip : null;
-}
-
 function show(page: HTMLElement, report: Report): void {
   document.title = `${report.title} - Tilescope`;
   const state = new State(report);
-  state.set({ chip: chipOfAddress(report) ?? cheapest(state.times(), state.get().shown) });
-  page.append(headerView(state), barView(state));
-  const views = [frontView, heatmapView, multiFidelityView, bindingView, scatterView, operatorsView, tableView];
+  state.set({ chip: bestChip(state) ?? cheapest(state.times(), state.get().shown) });
+  const start = state.get();
+  const bar = barView(state);
+  // The line is the filter's to take: one that is no condition chooses nothing.
+  const follow = () => {
+    const { line = '', ...choice } = choiceOf(state, start, location.hash);
+    state.set(choice);
+    state.filter(line);
+  };
+  follow();
+  page.append(headerView(state), headlineView(state), bar);
+  const views = [frontView, heatmapView, partsView, parallelView, multiFidelityView];
+  views.push(bindingView, scatterView, operatorsView, tableView);
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
   page.append(h('footer', {}, `tilescope ${report.version}`));
-  state.watch(['chip'], () => {
-    const chip = state.get().chip;
-    history.replaceState(null, '', chip === null ? location.pathname : `#chip=${chip}`);
-  });
-  addEventListener('hashchange', () => state.set({ chip: chipOfAddress(report) }));
+  const write = sparingly(() => history.replaceState(null, '', addressOf(state, start)));
+  state.watch(['chip', 'line', 'x', 'y', 'xMore', 'yMore', 'source', 'operator', 'network'], write);
+  addEventListener('hashchange', follow);
   window.tilescope = { state, drawings };
 }
 
@@ -56,4 +65,9 @@ try {
 } catch (error) {
   page.replaceChildren(h('p', { className: 'wrong', id: 'failure' }, (error as Error).message));
 }
-requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('tilescope-drawn')));
+requestAnimationFrame(() =>
+  requestAnimationFrame(() => {
+    performance.mark('tilescope-drawn');
+    setTimeout(() => drawWaiting(() => performance.mark('tilescope-complete')));
+  }),
+);

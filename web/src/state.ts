@@ -2,7 +2,8 @@
 // What the reader has chosen, heard by every view: the chip that is highlighted, the chips that are shown, and which
 // times are looked at.
 
-import { rowOf, type Column, type Report, type Source } from './data';
+import { rowOf, timesOf, type Column, type Report, type Source } from './data';
+import { feasible, measuresOf, type Measure } from './measures';
 import { paretoFront } from './pareto';
 import { Watched } from './watched';
 
@@ -12,35 +13,39 @@ export interface Choice {
   source: Source;
   operator: number | null; // null: all of them, or those of the network, weighted
   network: number | null;
-  quantity: number; // of costs, what the front is drawn against
-  moreCosts: boolean; // whether more of that quantity is what one pays for
-}
-
-/** A column over chips that may be a cost: a derived quantity or a swept axis of numbers. */
-export interface CostColumn {
-  name: string;
-  unit: string;
-  values: Column;
+  line: string; // of the filter, as it was written
+  x: number; // of measures, what the front is drawn over
+  y: number;
+  xMore: boolean; // whether more of it is better
+  yMore: boolean;
 }
 
 export class State extends Watched<Choice> {
-  readonly costs: CostColumn[];
+  readonly measures: readonly Measure[];
   private readonly cache = new Map<string, Column>();
   private frontOf: unknown[] = [null];
   private knownFront: readonly number[] = [];
 
   constructor(readonly report: Report) {
+    const measures = measuresOf(report);
+    const [y = 0, x = 0] = firstAxes(report, measures);
     super({
       chip: null,
       shown: report.chips.base.map((_, chip) => chip),
       source: report.chips.totals[0]?.source ?? 'predicted',
       operator: null,
       network: null,
-      quantity: 0,
-      moreCosts: true,
+      line: '',
+      x,
+      y,
+      xMore: measures[x]?.better === 'more',
+      yMore: measures[y]?.better === 'more',
     });
-    this.costs = costsOf(report);
+    this.measures = measures;
   }
+
+  /** Writes the filter's line for the reader; the line itself says what it does. */
+  filter: (line: string) => void = () => {};
 
   /** Of every chip, the time that is looked at: of one operator, or the weighted total. */
   times(): Column {
@@ -64,24 +69,38 @@ export class State extends Watched<Choice> {
     return `${source} time${name === undefined ? '' : ` of ${name}`}${operator === null ? ', weighted total' : ''}`;
   }
 
-  cost(): CostColumn | undefined {
-    return this.costs[this.choice.quantity];
+  x(): Measure {
+    return this.measures[this.choice.x] as Measure;
   }
 
-  /** The chips shown that no other one beats in time and cost, the cheapest first. */
+  y(): Measure {
+    return this.measures[this.choice.y] as Measure;
+  }
+
+  valuesOf(m: Measure): Column {
+    return m.values ?? this.times();
+  }
+
+  /** What the measure is called where there is room. */
+  nameOf(m: Measure): string {
+    return m.values === null ? this.timeName() : m.name;
+  }
+
+  /** Chips shown that keep to every budget and that no other such one beats in x and y, from left to right. */
   front(): readonly number[] {
-    const { shown, source, operator, network, quantity, moreCosts } = this.choice;
-    const of = [shown, source, operator, network, quantity, moreCosts];
-    if (of.some((x, i) => x !== this.frontOf[i])) [this.frontOf, this.knownFront] = [of, this.makeFront()];
+    const { shown, source, operator, network, x, y, xMore, yMore } = this.choice;
+    const of = [shown, source, operator, network, x, y, xMore, yMore];
+    if (of.some((v, i) => v !== this.frontOf[i])) [this.frontOf, this.knownFront] = [of, this.makeFront()];
     return this.knownFront;
   }
 
   private makeFront(): number[] {
-    const cost = this.cost();
-    if (!cost) return [];
-    const sign = this.choice.moreCosts ? 1 : -1;
-    const values = sign > 0 ? cost.values : cost.values.map((v) => (v === null ? null : -v));
-    return paretoFront(values, this.times(), this.choice.shown);
+    const { xMore, yMore, shown } = this.choice;
+    const cost = (m: Measure, more: boolean) =>
+      more ? this.valuesOf(m).map((v) => (v === null ? null : -v)) : this.valuesOf(m);
+    const kept = this.report.chips.violation ? shown.filter((chip) => feasible(this.report, chip)) : shown;
+    const front = paretoFront(cost(this.x(), xMore), cost(this.y(), yMore), kept);
+    return xMore ? front.reverse() : front;
   }
 
   private column(what: 'us' | 'ratio', source: Source = this.choice.source): Column {
@@ -107,22 +126,15 @@ export class State extends Watched<Choice> {
   }
 }
 
-export function timesOf(rows: Report['rows'], source: Source): Column | null {
-  return { predicted: rows.predicted_us, simulated: rows.simulated_us, measured: rows.measured_us }[source];
-}
+/** What the choice of an x and a y is drawn from: a view that draws the front looks at all of these. */
+export const kFrontKeys = ['shown', 'source', 'operator', 'network', 'x', 'y', 'xMore', 'yMore'] as const;
 
-/** What varies over the chips and can be paid for: the sweep's own cost, derived quantities, then the axes themselves. */
-function costsOf(report: Report): CostColumn[] {
-  const axes = report.axes.flatMap((a, i) =>
-    a.numbers.some((n) => n !== null)
-      ? [{ name: a.name, unit: a.unit, values: (report.chips.axis[i] ?? []).map((v) => a.numbers[v ?? -1] ?? null) }]
-      : [],
-  );
-  const varies = (column: CostColumn) => {
-    const known = column.values.filter((v) => v !== null);
-    return known.some((v) => v !== known[0]);
-  };
-  const e = report.multi_fidelity;
-  const own = e?.cost && e.chips.cost ? [{ name: e.cost, unit: '', values: e.chips.cost }] : [];
-  return [...own, ...report.chips.quantities, ...axes].filter(varies);
+/** The first objective over one with a budget, else over the second one; without objectives time over the first cost. */
+function firstAxes(r: Report, measures: readonly Measure[]): [number, number] {
+  const place = (name: string) => measures.findIndex((m) => m.name === name);
+  const wanted = (r.objectives ?? []).map((o) => place(o.name)).filter((i) => i >= 0);
+  const y = wanted[0] ?? 0;
+  const budgeted = wanted.find((i) => i !== y && r.constraints?.some((c) => c.name === measures[i]?.name));
+  const x = budgeted ?? wanted.find((i) => i !== y);
+  return [y, x ?? (y !== 0 ? 0 : measures.length > 1 ? 1 : 0)];
 }

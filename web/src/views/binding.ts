@@ -7,7 +7,7 @@ import { termColour, termOrder, type Theme } from '../colour';
 import { dimensionsOf, isBase, type Dimension } from '../data';
 import { absent, choice, h } from '../dom';
 import { percent } from '../format';
-import type { State } from '../state';
+import { kFrontKeys, type State } from '../state';
 
 const kMostBars = 60;
 
@@ -47,14 +47,14 @@ export function bindingView(state: State): HTMLElement {
   });
   section.append(h('div', { className: 'controls' }, select), chart.host, note);
   chart.attach();
-  state.watch(['chip', 'shown', 'source', 'operator', 'network', 'quantity', 'moreCosts'], redraw);
+  state.watch(['chip', ...kFrontKeys], redraw);
   return section;
 }
 
 function sentence(along: number, ways: readonly string[], bars: number, all: number): string {
   const which =
     along === 0
-      ? 'The chips of the front, the cheapest first'
+      ? 'The chips of the front, from its left to its right'
       : along === 1
         ? 'The chips shown, the fastest first'
         : `Chips that differ from the selected one in ${ways[along] ?? ''} alone`;

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Pareto front: time against something that an architect pays for.
+// The Pareto front: any two numbers of the chips against each other, with the sweep's budgets.
 
-import { chipCard, chipName, differences } from '../card';
-import {
-  axisOption,
-  Chart,
-  kGrid,
-  kMany,
-  legendOption,
-  pointsOption,
-  tooltipOption,
-  type Mark,
-  type Option,
-} from '../chart';
-import type { Theme } from '../colour';
-import { isBase, shortNames, type Column } from '../data';
+import { apart, bandOf } from '../band';
+import { chipName, differences } from '../card';
+import { Chart } from '../chart';
+import { shortNames } from '../data';
 import { absent, choice, h } from '../dom';
-import { count } from '../format';
-import type { State } from '../state';
-import { scaleOf } from '../ticks';
-
-interface Point {
-  value: [number, number];
-  chip: number;
-}
+import { count, time } from '../format';
+import { budgetsOf, feasible, type Measure } from '../measures';
+import { kFrontKeys, type State } from '../state';
+import { frontOption, kWhiskers, marksOf, pointsOf } from './front_drawing';
 
 export function frontView(state: State): HTMLElement {
-  const section = h('section', { id: 'front' }, h('h2', {}, 'Time against cost'));
-  if (state.costs.length === 0) {
+  const section = h('section', { id: 'front' }, h('h2', {}, 'Any two against each other'));
+  if (state.measures.length < 2) {
     section.append(absent('No number of the chips varies in this sweep, so there is nothing to weigh time against.'));
     return section;
   }
@@ -35,58 +21,97 @@ export function frontView(state: State): HTMLElement {
   const names = shortNames(state.report.axes.map((a) => a.name));
   const chart = new Chart(
     'front',
-    (colours) => option(state, colours),
+    (colours) => frontOption(state, colours),
     (chip) => state.set({ chip }),
-    () => marksOf(state, names),
+    () => marksOf(state, (chip) => labelOf(state, chip, names)),
   );
-  section.append(controls(state), chart.host, note);
+  const select = h('div', { className: 'controls' });
+  section.append(select, chart.host, note);
   chart.attach();
   walkWithArrows(chart.host, state);
-  state.watch(['chip'], () => chart.mark());
-  state.watch(['shown', 'source', 'operator', 'network', 'quantity', 'moreCosts'], () => {
+  state.watch(['x', 'y', 'xMore', 'yMore'], () => select.replaceChildren(...controls(state)));
+  state.watch(['chip'], () => (hasWhiskers(state) ? chart.draw() : chart.mark()));
+  state.watch(kFrontKeys, () => {
     chart.draw();
     const front = state.front();
-    const points = known(state, state.get().shown).length;
+    const points = pointsOf(state, state.get().shown).length;
     section.dataset['points'] = String(points);
     section.dataset['front'] = front.join(' ');
-    note.textContent = sentence(state, front.length, points);
+    note.textContent = sentence(state, front, points);
     chart.say(
-      `${state.timeName()} over ${state.cost()?.name ?? ''}: ${note.textContent} Arrow keys walk along the front.`,
+      `${state.nameOf(state.y())} over ${state.nameOf(state.x())}: ${note.textContent} Arrow keys walk along the front.`,
     );
   });
   return section;
 }
 
-function controls(state: State): HTMLElement {
-  const names = state.costs.map((c) => c.name);
-  const choose = choice('against', names, state.get().quantity, (quantity) => state.set({ quantity }));
-  const more = choice('what costs is', ['more of it', 'less of it'], 0, (i) => state.set({ moreCosts: i === 0 }));
-  return h('div', { className: 'controls' }, choose, more);
+/** The selected chip has a whisker too, where chips have bands. */
+const hasWhiskers = (state: State): boolean => {
+  const chip = state.get().chip;
+  return chip !== null && [state.x(), state.y()].some((m) => m.values === null) && bandOf(state, chip) !== null;
+};
+
+const labelOf = (state: State, chip: number, names: readonly string[]): string => {
+  const what = differences(state.report, chip, names);
+  return what.length > 44 ? chipName(chip) : `${chipName(chip)}: ${what}`;
+};
+
+function controls(state: State): HTMLElement[] {
+  const { x, y, xMore, yMore } = state.get();
+  const names = state.measures.map((m) => m.name);
+  const more = (i: number) => state.measures[i]?.better === 'more';
+  // An axis that is chosen for the other one too changes places with it.
+  const chooseX = (i: number) =>
+    state.set(i === y ? { x: y, y: x, xMore: yMore, yMore: xMore } : { x: i, xMore: more(i) });
+  const chooseY = (i: number) =>
+    state.set(i === x ? { x: y, y: x, xMore: yMore, yMore: xMore } : { y: i, yMore: more(i) });
+  const way = (of: Measure, label: string, isMore: boolean, set: (more: boolean) => void) =>
+    !of.fixed && choice(label, ['less', 'more'], isMore ? 1 : 0, (i) => set(i === 1));
+  return [
+    choice('up', names, y, chooseY),
+    way(state.y(), 'better up is', yMore, (yMore) => state.set({ yMore })),
+    choice('across', names, x, chooseX),
+    way(state.x(), 'better across is', xMore, (xMore) => state.set({ xMore })),
+  ].filter((c) => c !== false);
 }
 
-function sentence(state: State, front: number, points: number): string {
-  const unknown = state.get().shown.length - points;
-  const less = state.get().moreCosts ? 'less' : 'more';
-  return (
-    `${count(front, 'chip')} of ${points.toLocaleString('en-US')} on the front: no other one is faster with ${less} or ` +
-    `as much.${unknown > 0 ? ` ${count(unknown, 'chip')} without a time or a cost left out.` : ''}`
-  );
+function sentence(state: State, front: readonly number[], points: number): string {
+  const { shown, xMore, yMore } = state.get();
+  const [x, y] = [state.x(), state.y()];
+  const word = (m: Measure, more: boolean) => `${more ? 'more' : 'less'} ${m.name}`;
+  const unknown = shown.length - points;
+  const said = [
+    `${count(front.length, 'chip')} of ${points.toLocaleString('en-US')} on the front: no other one ` +
+      `${state.report.chips.violation ? 'within the budget ' : ''}has ${word(y, yMore)} without ${word(x, !xMore)}.`,
+    hollowSentence(state),
+    whiskerSentence(state, front),
+    unknown > 0 ? `${count(unknown, 'chip')} without one of the two left out.` : '',
+  ];
+  return said.filter((s) => s !== '').join(' ');
 }
 
-function known(state: State, chips: readonly number[], y: Column = state.times()): Point[] {
-  const x = state.cost()?.values ?? [];
-  const points: Point[] = [];
-  for (const chip of chips) {
-    const [a, b] = [x[chip], y[chip]];
-    if (a !== null && a !== undefined && b !== null && b !== undefined) points.push({ value: [a, b], chip });
-  }
-  return points;
+function hollowSentence(state: State): string {
+  const r = state.report;
+  if (!r.chips.violation) return '';
+  const hollow = state.get().shown.filter((chip) => !feasible(r, chip));
+  const unknown = hollow.filter((chip) => feasible(r, chip) === null).length;
+  const lines = [state.x(), state.y()].some((m) => budgetsOf(r, m).length > 0) ? ' Dashed: a budget.' : '';
+  const why = unknown > 0 ? ` or, ${unknown.toLocaleString('en-US')} of them, have no figure for it` : '';
+  return `Hollow: ${count(hollow.length, 'chip')} that do not keep to the budget${why}.${lines}`;
 }
 
-/** Of a multi-fidelity sweep, simulated times next to the predicted ones that are drawn. */
-function simulatedOf(state: State): Point[] {
-  const { source, shown } = state.get();
-  return state.report.multi_fidelity && source === 'predicted' ? known(state, shown, state.timesBy('simulated')) : [];
+function whiskerSentence(state: State, front: readonly number[]): string {
+  if (![state.x(), state.y()].some((m) => m.values === null)) return '';
+  const { chip } = state.get();
+  const own = chip === null ? null : bandOf(state, chip);
+  const banded = front.filter((c) => bandOf(state, c)).length;
+  if (!own && banded === 0) return '';
+  const thin = front.length > kWhiskers ? ' The front has more chips than whiskers.' : '';
+  if (!own || chip === null) return `Whiskers: 80 % intervals of times.${thin}`;
+  const alike = front.filter((c) => c !== chip && apart(bandOf(state, c), own) === 'within').length;
+  const others =
+    alike > 0 ? `, overlapping ${alike === 1 ? 'that' : 'those'} of ${count(alike, 'other chip')} of the front` : '';
+  return `Whiskers: 80 % intervals of times; that of ${chipName(chip)} is ${time(own.low)} to ${time(own.high)}${others}.${thin}`;
 }
 
 /** Left and right go from one chip of the front to the next. */
@@ -100,86 +125,4 @@ function walkWithArrows(host: HTMLElement, state: State): void {
     const next = front[at < 0 ? 0 : Math.min(front.length - 1, Math.max(0, at + step))];
     if (next !== undefined) state.set({ chip: next });
   });
-}
-
-function option(state: State, colours: Theme): Option {
-  const cost = state.cost();
-  if (!cost) return {};
-  const points = known(state, state.get().shown);
-  const onFront = new Set(state.front());
-  const front = known(state, state.front());
-  const bases = points.filter((p) => isBase(state.report, p.chip));
-  const simulated = simulatedOf(state);
-  const x = scaleOf(
-    points.map((p) => p.value[0]),
-    cost.unit,
-  );
-  const y = scaleOf(
-    [...points, ...simulated].map((p) => p.value[1]),
-    'us',
-  );
-  const many = points.length > kMany;
-  return {
-    grid: { ...kGrid, top: 34 },
-    legend: legendOption(colours),
-    tooltip: tooltipOption<Point>(colours, (p) => chipCard(state, p.chip)),
-    xAxis: axisOption(x, cost.name, cost.unit, colours),
-    yAxis: axisOption(y, state.timeName(), 'us', colours, true),
-    series: [
-      {
-        name: 'dominated',
-        type: 'scatter',
-        ...pointsOption(points.length),
-        itemStyle: { color: colours.faint, opacity: many ? 0.25 : 0.4 },
-        data: points.filter((p) => !onFront.has(p.chip)),
-      },
-      {
-        name: 'front',
-        type: 'line',
-        step: 'end',
-        symbol: 'circle',
-        symbolSize: front.length > 60 ? 4 : 8,
-        lineStyle: { width: 1.2, color: colours.accent },
-        itemStyle: { color: colours.accent },
-        data: front,
-      },
-      {
-        name: 'base',
-        type: 'scatter',
-        symbol: 'diamond',
-        symbolSize: 15,
-        z: 4,
-        itemStyle: { color: 'transparent', borderColor: colours.ink, borderWidth: 1.8 },
-        data: bases,
-      },
-      ...(simulated.length === 0
-        ? []
-        : [
-            {
-              name: 'simulated',
-              type: 'scatter',
-              symbol: 'circle',
-              symbolSize: 11,
-              z: 3,
-              itemStyle: { color: 'transparent', borderColor: colours.accent, borderWidth: 1.4 },
-              data: simulated,
-            },
-          ]),
-    ],
-  };
-}
-
-/** The selected chip, if it is shown. */
-function marksOf(state: State, names: readonly string[]): Mark[] {
-  const { chip, shown } = state.get();
-  const [selected] = chip === null || !shown.includes(chip) ? [] : known(state, [chip]);
-  if (!selected) return [];
-  const what = differences(state.report, selected.chip, names);
-  return [
-    {
-      at: selected.value,
-      size: 17,
-      label: what.length > 44 ? chipName(selected.chip) : `${chipName(selected.chip)}: ${what}`,
-    },
-  ];
 }

@@ -44,7 +44,9 @@ function chipFilter(state: State): HTMLElement {
   const columns = columnsOf(state);
   const all = state.report.chips.base.map((_, chip) => chip);
   const example = `${columns[1]?.names[0] ?? 'chip'} >= …, ratio < 0.9`;
-  return filterLine('chip', all, columns, example, (shown) => state.set({ shown })).host;
+  const line = filterLine('chip', all, columns, example, (shown, line) => state.set({ shown, line }));
+  state.filter = line.write;
+  return line.host;
 }
 
 function timesChoice(state: State): HTMLElement {
@@ -57,16 +59,19 @@ function timesChoice(state: State): HTMLElement {
     if (operator >= 0) state.set({ operator, network: null });
     else state.set({ operator: null, network: i === 0 ? null : i - 1 });
   };
-  return h(
-    'span',
-    { className: 'controls' },
-    sources.length > 1 &&
-      choice('times', sources, 0, (i) => {
-        const source = sources[i];
-        if (source) state.set({ source });
-      }),
-    of.length > 2 && choice('operators', of, 0, choose),
-  );
+  const host = h('span', { className: 'controls' });
+  state.watch(['source', 'operator', 'network'], () => {
+    const { source, operator, network } = state.get();
+    const chosen = operator !== null ? 1 + networks.length + operator : network !== null ? 1 + network : 0;
+    const setSource = (i: number) => state.set({ source: sources[i] ?? source });
+    const focused = document.activeElement?.getAttribute('aria-label');
+    host.replaceChildren(
+      ...(sources.length > 1 ? [choice('times', sources, sources.indexOf(source), setSource)] : []),
+      ...(of.length > 2 ? [choice('operators', of, chosen, choose)] : []),
+    );
+    if (focused) host.querySelector<HTMLElement>(`[aria-label="${focused}"]`)?.focus();
+  });
+  return host;
 }
 
 function selection(state: State): HTMLElement {

@@ -5,9 +5,11 @@ import { chipCard, chipName } from '../card';
 import { onThemeChange, ratioColour, theme } from '../colour';
 import { dimensionsOf, isBase, type Dimension } from '../data';
 import { absent, choice, h } from '../dom';
-import { ratio, time } from '../format';
+import { number, ratio, time } from '../format';
 import { cheapest } from '../pareto';
 import type { State } from '../state';
+
+const isPhone = (): boolean => innerWidth < 600;
 
 /** Which axes run down and across, and what the others are fixed to: an index of a value, or null for the best. */
 interface Cut {
@@ -24,7 +26,7 @@ export function heatmapView(state: State): HTMLElement {
     section.append(absent('The sweep varies nothing: it has no axes.'));
     return section;
   }
-  const cut: Cut = { axes, down: 0, across: axes.length > 1 ? 1 : null, fixed: axes.map(() => null) };
+  const cut = firstCut(axes);
   const controls = h('div', { className: 'controls' });
   const table = h('div', { className: 'scroll' });
   const note = h('p', { className: 'note' });
@@ -39,10 +41,19 @@ export function heatmapView(state: State): HTMLElement {
   return section;
 }
 
+/** The first two axes; on a phone the one with fewer values goes across. */
+function firstCut(axes: Dimension[]): Cut {
+  const [first, second] = [axes[0]?.values.length ?? 0, axes[1]?.values.length ?? 0];
+  const turned = isPhone() && axes.length > 1 && first < second;
+  const [down, across] = turned ? [1, 0] : [0, 1];
+  return { axes, down, across: axes.length > 1 ? across : null, fixed: axes.map(() => null) };
+}
+
 function sentence(state: State, cut: Cut): string {
   const others = cut.axes.length - (cut.across === null ? 1 : 2);
   const free = cut.fixed.filter((f, i) => f === null && i !== cut.down && i !== cut.across).length;
-  const best = free > 0 ? ' Where another axis is not fixed, a cell is the fastest chip over its values.' : '';
+  const budget = state.report.chips.violation ? ', within the budget or not' : '';
+  const best = free > 0 ? ` Where another axis is not fixed, a cell is the fastest chip over its values${budget}.` : '';
   const one = cut.across === null ? ' The sweep has one axis, so there is one column.' : '';
   return (
     `${state.timeName()}, relative to the base: below 1x is faster.` +
@@ -111,17 +122,14 @@ function tableOf(state: State, cut: Cut): HTMLElement {
   const most = strongest(state, grid);
   const across = cut.across === null ? [''] : (axes[cut.across]?.values ?? []);
   const acrossName = cut.across === null ? '' : (axes[cut.across]?.name ?? '');
-  const head = h(
-    'thead',
-    {},
-    h('tr', {}, h('th'), h('th', { colSpan: across.length, className: 'axis' }, acrossName)),
-    h(
-      'tr',
-      {},
-      h('th', { className: 'axis' }, axes[cut.down]?.name ?? ''),
-      ...across.map((v) => h('th', { aria: { scope: 'col' } }, v)),
-    ),
-  );
+  const downName = axes[cut.down]?.name ?? '';
+  const heads = across.map((v) => h('th', { aria: { scope: 'col' } }, v));
+  // On a phone the first column is as narrow as its numbers.
+  const named = isPhone()
+    ? [h('th', { colSpan: across.length + 1, className: 'axis' }, `${downName} ↓ ${acrossName && `${acrossName} →`}`)]
+    : [h('th'), h('th', { colSpan: across.length, className: 'axis' }, acrossName)];
+  const corner = h('th', { className: 'axis' }, isPhone() ? '' : downName);
+  const head = h('thead', {}, h('tr', {}, ...named), h('tr', {}, corner, ...heads));
   const body = grid.map((row, i) =>
     h(
       'tr',
@@ -136,7 +144,7 @@ function tableOf(state: State, cut: Cut): HTMLElement {
 function cell(state: State, chip: number | null, most: number): HTMLElement {
   if (chip === null) return h('td', { className: 'none', title: 'no chip with a time' });
   const r = state.ratios()[chip];
-  const text = r ? ratio(r).slice(0, -1) : time(state.times()[chip]);
+  const text = r ? (isPhone() ? number(r, 2) : ratio(r).slice(0, -1)) : time(state.times()[chip]);
   const colour = r ? ratioColour(r, most, theme().dark) : null;
   const button = h(
     'button',

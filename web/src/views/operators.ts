@@ -4,10 +4,10 @@
 
 import { chipName, differences } from '../card';
 import { termColour } from '../colour';
-import { rowOf, shortNames, textOf } from '../data';
+import { rowOf, shortNames, textOf, timesOf } from '../data';
 import { absent, h } from '../dom';
 import { number, percent, ratio, time } from '../format';
-import { timesOf, type State } from '../state';
+import type { State } from '../state';
 import { programsOf } from './programs';
 
 export function operatorsView(state: State): HTMLElement {

@@ -7,6 +7,7 @@ import { absent, h } from '../dom';
 import { number, ratio, time } from '../format';
 import type { State } from '../state';
 import { tileSketch } from './sketch';
+import { hasStages, stagesList } from './stages';
 
 /** What is shown of the operator on one chip. */
 interface Side {
@@ -23,13 +24,17 @@ export function programsOf(state: State, chip: number, operator: number): HTMLEl
   const numbers = chips.map((c) => r.rows.program[rowOf(r, c, operator)] ?? null);
   if (numbers.every((n) => n === null)) return absent(`The store holds no program of ${id} for this chip.`);
   const sides = chips.map((c, i) => sideOf(r, c, operator, numbers[i] ?? null));
+  const staged = sides.some(hasStages);
+  const fields = r.programs.fields.map((f) => f.name);
   const same = numbers.length > 1 && numbers[0] === numbers[1] ? ' The program is that of the base.' : '';
   return h(
     'div',
     { className: 'programs' },
     h('h3', {}, `Best program of ${id}`),
-    h('p', { className: 'note' }, r.operators.about[operator] ?? '', same),
-    h('div', { className: 'scroll' }, table(sides)),
+    ...(staged ? [statements(r.operators.about[operator] ?? '')] : []),
+    h('p', { className: 'note' }, staged ? '' : (r.operators.about[operator] ?? ''), same),
+    h('div', { className: 'scroll' }, table(sides, staged ? fields : [])),
+    ...(staged ? stagesList(sides, fields) : []),
     tileSketch(sides.map(({ name, fields }) => ({ name, tile: (field) => fields.get(field) ?? '' }))),
     ...chips.map((c) => command(commandOf(r, c, operator))),
   );
@@ -49,8 +54,16 @@ function sideOf(r: Report, chip: number, operator: number, program: number | nul
   return { chip, name: isBase(r, chip) ? `base, ${chipName(chip)}` : chipName(chip), fields };
 }
 
-function table(sides: readonly Side[]): HTMLElement {
-  const names = [...(sides[0]?.fields.keys() ?? [])].filter((name) => sides.some((s) => s.fields.get(name)));
+/** The operator's statements, one a line. */
+function statements(about: string): HTMLElement {
+  return h('pre', { className: 'command', tabIndex: 0 }, about.replaceAll('; ', '\n').replace(/, (?=\w+=)/, '\n'));
+}
+
+/** What is known of the program as a whole, without the fields that are read elsewhere. */
+function table(sides: readonly Side[], without: readonly string[]): HTMLElement {
+  const names = [...(sides[0]?.fields.keys() ?? [])].filter(
+    (name) => !without.includes(name) && sides.some((s) => s.fields.get(name)),
+  );
   const rows = names.map((name) => {
     const texts = sides.map((s) => s.fields.get(name) ?? '');
     const cells = texts.map((t, i) => h('td', { className: i > 0 && t !== texts[0] ? 'other' : '' }, t));

@@ -2,12 +2,12 @@
 // Predicted times beside simulated and measured ones: on the diagonal they agree.
 
 import { chipCard } from '../card';
-import { axisOption, Chart, kGrid, legendOption, pointsOption, tooltipOption, type Option } from '../chart';
+import { axisOption, Chart, gridOption, legendOption, pointsOption, tooltipOption, type Option } from '../chart';
 import { seriesColour, seriesSymbol, type Theme } from '../colour';
-import type { Accuracy, Report } from '../data';
+import { timesOf, type Accuracy, type Report } from '../data';
 import { absent, choice, h } from '../dom';
 import { count, number, percent, time } from '../format';
-import { timesOf, type State } from '../state';
+import type { State } from '../state';
 import { scaleOf, type Scale } from '../ticks';
 
 const kMostPoints = 40_000;
@@ -138,7 +138,7 @@ function option(state: State, look: Look, points: Point[], colours: Theme): Opti
   const kinds = [...new Set(r.operators.kind)];
   const marks = pointsOption(points.length);
   return {
-    grid: { ...kGrid, top: 34 },
+    grid: gridOption(colours),
     legend: legendOption(colours, kinds),
     tooltip: tooltipOption<Point>(colours, (p) => tooltip(state, pair, p)),
     xAxis: axisOption(scale, `${pair.truth} time`, 'us', colours),

@@ -135,6 +135,7 @@ test('the filter keeps rows and greys boxes; a part of a bar writes it', () =>
     expect((await rows(page)).sort()).toEqual([3, 5]);
     expect(await page.locator('.box.out').count()).toBe(4);
     await filter.fill('share > many');
+    await page.keyboard.press('Enter');
     expect(await filter.getAttribute('aria-invalid')).toBe('true');
     expect(await page.locator('#bar .wrong').innerText()).toContain('is no number');
     await page.locator('.shares[data-by="bound by"]').getByRole('button', { name: 'launch' }).click();

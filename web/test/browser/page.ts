@@ -49,7 +49,7 @@ export class Opened {
     });
     page.on('pageerror', (e) => opened.complaints.push(e.message));
     await page.goto(`file://${path}${look.hash ?? ''}`);
-    await page.waitForFunction(() => performance.getEntriesByName('tilescope-drawn').length > 0);
+    await page.waitForFunction(() => performance.getEntriesByName('tilescope-complete').length > 0);
     return opened;
   }
 
