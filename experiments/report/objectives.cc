@@ -57,7 +57,8 @@ ReportedObjectives objectives_of(const Store& store, const StoredSweep& sweep) {
   }
   for (const std::string& text : sweep.objectives->constraints)
     if (auto budget = budget_of(text, *sweep.objectives)) out.constraints.emplace_back(std::move(*budget));
-  for (const Judgement& j : judgements) out.violation.push_back(figure(j.violation()));
+  if (!sweep.objectives->constraints.empty())
+    for (const Judgement& j : judgements) out.violation.push_back(figure(j.violation()));
   return out;
 }
 

@@ -46,6 +46,10 @@ bool any(const Times& times) {
 
 Value numbers_if_any(const Times& times) { return any(times) ? numbers(times) : Value(); }
 
+void add_unless_empty(Map& to, std::string_view key, List list) {
+  if (!list.empty()) to.push_back({std::string(key), std::move(list)});
+}
+
 template <class T, class Of>
 List list_of(const std::vector<T>& items, Of of) {
   List out;
@@ -164,15 +168,16 @@ Map chips_of(const StoredSweep& sweep, const SweepRows& rows, List places, std::
     refused.add(rows.points[p].refused.empty() ? rows.points[p].pruned : rows.points[p].refused);
     base_of.emplace_back(rows.base_of[p]);
   }
-  return {{"arch", base.take()},
+  Map out{{"arch", base.take()},
           {"base", std::move(base_of)},
           {"axis", std::move(places)},
           {"quantities", quantities(std::move(all))},
-          {"parts", parts_of(costs)},
-          {"violation", violation.empty() ? Value() : Value(std::move(violation))},
           {"totals", totals(rows, sweep.evaluator)},
           {"bound", bound_shares(rows)},
           {"refused", refused.take()}};
+  add_unless_empty(out, "violation", std::move(violation));
+  add_unless_empty(out, "parts", parts_of(costs));
+  return out;
 }
 
 // Bands of four digits, so that those of one kind of operator are one.
@@ -309,23 +314,24 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
   const std::vector<CostParts> costs = costs_of(sweep, rows);
   ReportedObjectives objectives = objectives_of(store, sweep);
   std::vector<QuantityColumn> quantities = quantities_of(store, rows, costs, objectives);
-  return Map{{"report", kReportFormat},
-             {"title", sweep.title},
-             {"version", version},
-             {"provenance", provenance_of(store, sweep, store_path, version)},
-             {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}, {"sequence", sweep.is_sequence()}}},
-             {"counts", counts_of(rows)},
-             {"operators", operators_of(sweep)},
-             {"networks", networks_of(sweep, rows)},
-             {"axes", std::move(axes)},
-             {"objectives", std::move(objectives.objectives)},
-             {"constraints", std::move(objectives.constraints)},
-             {"chips",
-              chips_of(sweep, rows, std::move(places), std::move(quantities), costs, std::move(objectives.violation))},
-             {"rows", rows_of(rows, std::move(program_codes))},
-             {"programs", std::move(programs)},
-             {"accuracy", accuracy_of(rows)},
-             {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value()}};
+  Map out{{"report", kReportFormat},
+          {"title", sweep.title},
+          {"version", version},
+          {"provenance", provenance_of(store, sweep, store_path, version)},
+          {"sweep", Map{{"file", sweep.file}, {"text", sweep.text}, {"sequence", sweep.is_sequence()}}},
+          {"counts", counts_of(rows)},
+          {"operators", operators_of(sweep)},
+          {"networks", networks_of(sweep, rows)},
+          {"axes", std::move(axes)},
+          {"chips",
+           chips_of(sweep, rows, std::move(places), std::move(quantities), costs, std::move(objectives.violation))},
+          {"rows", rows_of(rows, std::move(program_codes))},
+          {"programs", std::move(programs)},
+          {"accuracy", accuracy_of(rows)},
+          {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value()}};
+  add_unless_empty(out, "objectives", std::move(objectives.objectives));
+  add_unless_empty(out, "constraints", std::move(objectives.constraints));
+  return out;
 }
 
 }  // namespace tilescope::experiments

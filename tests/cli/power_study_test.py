@@ -31,7 +31,7 @@ def tilescope(*arguments):
 
 class PowerStudyTest(unittest.TestCase):
     def test_the_tool_has_the_same_powers(self):
-        board = Board(tilescope("arch", "show", CHIP))
+        board = Board(CHIP, tilescope("arch", "show", CHIP))
         for clock in (900, CLOCK_MHZ, 1410):
             program = tilescope("compile", "--arch", CHIP, "--set", f"clock={clock}MHz",
                                 *PRODUCT)["operators"][0]["programs"][0]
@@ -47,7 +47,7 @@ class PowerStudyTest(unittest.TestCase):
             program = tilescope("compile", "--arch", CHIP, "--set", f"clock={CLOCK_MHZ}MHz",
                                 *PRODUCT)["operators"][0]["programs"][0]
             seconds = 2e-5 * program["predicted_us"]
-            board = Board(tilescope("arch", "show", CHIP))
+            board = Board(CHIP, tilescope("arch", "show", CHIP))
             core, dram = board.dynamic_j(program)
             watts = board.rest_w(1e6 * CLOCK_MHZ) + 10 * (core * board.scale(1e6 * CLOCK_MHZ) + dram) / seconds
             with open(rows, "w", newline="") as file:

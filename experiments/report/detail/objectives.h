@@ -14,7 +14,7 @@ namespace tilescope::experiments {
 struct ReportedObjectives {
   base::List objectives;   // [{"name","unit","values","better"}]
   base::List constraints;  // [{"text","name","unit","bound","at_most"}] of those that bound a result by a number
-  base::List violation;    // a column over points
+  base::List violation;    // a column over points, empty without constraints
 
   // Whether one of the objectives is this result, and nothing else.
   bool have(std::string_view name) const;

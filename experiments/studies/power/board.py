@@ -11,15 +11,20 @@ def hertz(text):
 
 
 class Board:
-    """`shown`: what `arch show --json` says of the chip."""
+    """`arch`: a device or a file; `shown`: what `arch show --json` says of it. Its figures are its own: the rules by
+    which figures of another chip follow are not repeated here."""
 
-    def __init__(self, shown):
-        self.name, self.clock = shown["name"], shown["clock_hz"]
+    def __init__(self, arch, shown):
+        self.name, self.clock = arch, shown["clock_hz"]
         self.cores, self.warp = shown["core"]["count"], shown["core"]["warp"]
         self.compute = {unit["name"]: unit for unit in shown["compute"]}
         self.power, self.energy = shown.get("power"), shown.get("energy")
         self.drams = {name for name, level in shown["memory"].items() if level["kind"] == "dram"}
         channels = sum(level["channels"] for level in shown["memory"].values() if level["kind"] == "dram")
+        held = [section for section in (self.power, self.energy) if section and "node" in section]
+        held += [level for level in (self.energy or {}).get("levels", {}).values() if "holds_for" in level]
+        if held:
+            raise SystemExit(f"{arch}: its figures are those of another chip (arch show --energy); state its own")
         if self.power:
             points = (point.split(" at ") for point in self.power["curve"])
             self.curve = [(hertz(clock), float(volts.split()[0])) for volts, clock in points]
