@@ -52,6 +52,11 @@ void along_costs(const std::vector<JudgedPoint>& points, const Time& time, const
 
 std::vector<std::size_t> front_of(const std::vector<JudgedPoint>& points) {
   std::vector<std::size_t> out;
+  if (std::any_of(points.begin(), points.end(), [](const JudgedPoint& p) { return p.on_front.has_value(); })) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (stands(points, i) && points[i].on_front.value_or(false)) out.push_back(i);
+    return out;
+  }
   const auto time = [&](std::size_t i) { return *points[i].predicted_us; };
   along_costs(points, time, [&](std::size_t i, double cheaper, double same_cost) {
     if (time(i) < cheaper && time(i) <= same_cost) out.push_back(i);

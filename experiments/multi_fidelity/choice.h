@@ -14,8 +14,9 @@
 
 namespace tilescope::experiments {
 
-// The Pareto front in predicted time and cost: no other point is at most as slow and as costly, and better in one.
-// Points that are equal in both are all on it. Without costs these are the fastest points. Base chips are excluded.
+// The front of the sweep's objectives; without objectives that in predicted time and cost: no other point is at most as
+// slow and as costly, and better in one. Points that are equal in both are all on it. Without costs these are the
+// fastest points. Base chips are excluded.
 std::vector<std::size_t> front_of(const std::vector<JudgedPoint>& points);
 
 // The points from which a validation sample is drawn: all points within the constraints with a predicted time, except

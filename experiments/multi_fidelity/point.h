@@ -26,8 +26,9 @@ struct JudgedPoint {
   std::size_t same_as = 0;  // the first point with the same chip and programs: one simulation serves both
   bool is_base = false;
   std::optional<double> cost, predicted_us, simulated_us;
-  std::optional<RatioBand> band;  // from the chip's error bands, where these cover every operator
-  bool feasible = true;           // meets the constraints on results, where the sweep has some
+  std::optional<RatioBand> band;                // from the chip's error bands, where these cover every operator
+  bool feasible = true;                         // meets the constraints on results, where the sweep has some
+  std::optional<bool> on_front = std::nullopt;  // of the sweep's objectives, where it has some
   Chosen chosen = Chosen::kNot;
   bool pending = false;  // chosen, or sharing the rows of a chosen point, and not completely simulated yet
 };

@@ -126,9 +126,12 @@ std::vector<JudgedPoint> judged_points(const Store& store, const StoredSweep& sw
     if (s.banded == operators && s.predicted_us > 0)
       out[i].band = {s.low_us / s.predicted_us, s.high_us / s.predicted_us};
   }
-  if (sweep.objectives && !sweep.objectives->constraints.empty()) {
+  if (sweep.objectives) {
     const std::vector<Judgement> judgements = judgements_of(store, sweep);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i].feasible = judgements[i].violation() == 0.0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i].feasible = judgements[i].violation() == 0.0;
+      out[i].on_front = judgements[i].on_front;
+    }
   }
   return out;
 }

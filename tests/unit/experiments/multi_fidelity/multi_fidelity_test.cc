@@ -75,6 +75,16 @@ RC_GTEST_PROP(MultiFidelity, TheFrontIsWhatNoPointBeats, (bool costs)) {
   RC_ASSERT(front_of(points) == expected);
 }
 
+RC_GTEST_PROP(MultiFidelity, OfASweepWithObjectivesTheFrontIsTheirs, (bool costs)) {
+  std::vector<JudgedPoint> points = random_points(costs);
+  Indices expected;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].on_front = *rc::gen::arbitrary<bool>();
+    if (is_of_grid(points[i]) && *points[i].on_front) expected.push_back(i);
+  }
+  RC_ASSERT(front_of(points) == expected);
+}
+
 RC_GTEST_PROP(MultiFidelity, TheWholeFrontIsSimulatedAndTheControlIsBeyondIt, (bool costs)) {
   StoredMultiFidelity asked{"sampled"};
   asked.validation_sample = *rc::gen::inRange<std::size_t>(0, 20);
