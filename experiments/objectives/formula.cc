@@ -86,10 +86,10 @@ class Translation {
   }
 
   std::string translated;
-  std::vector<std::size_t> origin;  // of every character of `translated`
-  std::vector<std::string> paths;   // variable p<i>
+  std::vector<std::size_t> origin;                   // of every character of `translated`
+  std::vector<std::string> paths;                    // variable p<i>
   std::vector<std::optional<Reduction>> reductions;  // behind each of `paths`
-  std::vector<double> amounts;      // variable q<i>
+  std::vector<double> amounts;                       // variable q<i>
 
   // The place of a character of `translated`; of its end, the end of the text.
   Position place(std::size_t i) const {
@@ -139,7 +139,8 @@ class Translation {
     const std::string_view name = text_.substr(i, end - i);
     if (end < text_.size() && text_[end] == '(') {
       const std::size_t close = std::min(text_.find(')', end), text_.size());
-      auto reduction = of_operators_.empty() ? std::nullopt : reduction_of(name, text_.substr(end + 1, close - end - 1));
+      auto reduction =
+          of_operators_.empty() ? std::nullopt : reduction_of(name, text_.substr(end + 1, close - end - 1));
       if (reduction) return take_reduction(i, close, std::move(*reduction));
       put(name, i);  // a function
     } else if (std::find(known_.begin(), known_.end(), name) != known_.end()) {
