@@ -140,7 +140,8 @@ class SchemasTest(unittest.TestCase):
         validator = self.validator("arch/schema.json")
         chips = sorted((ROOT / "arch/devices").glob("*.yaml"))
         self.assertGreater(len(chips), 20)
-        self.expect_valid(validator, [*chips, ROOT / "docs/my_chip.yaml"])
+        of_studies = (ROOT / "experiments/studies").glob("*/chips/*.yaml")
+        self.expect_valid(validator, [*chips, *of_studies, ROOT / "docs/my_chip.yaml"])
         self.expect_refused(validator, "tests/error/arch", WELL_FORMED_CHIPS)
 
     def test_suites(self):
