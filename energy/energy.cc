@@ -22,11 +22,13 @@ constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
 
-// Whether an entry of `compute` is more than one instruction's own work: products of a matrix.
+// Whether an entry of `compute` is more than one instruction's own work: products of a matrix. A special function is of
+// one element, whatever its shape says.
 bool needs_energy(const arch::ArchSpec& a, std::string_view entry) {
   const auto known =
       std::find_if(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) { return c.name == entry; });
-  return known != a.compute.end() && (known->fragments || known->m > 1 || known->n > 1);
+  const bool is_special = entry.starts_with("special.");
+  return known != a.compute.end() && !is_special && (known->fragments || known->m > 1 || known->n > 1);
 }
 
 // Lanes of an instruction; threads of cores that exchange data issue each for itself.

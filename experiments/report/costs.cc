@@ -66,9 +66,9 @@ struct ChipCosts {
   std::vector<std::pair<std::string, double>> area, price;
 };
 
-std::optional<ChipCosts> costs_of_chip(const std::optional<arch::ArchSpec>& chip,
-                                       const energy::Technology& technology) {
+std::optional<ChipCosts> costs_of_chip(const std::optional<arch::ArchSpec>& chip) {
   if (!chip || !chip->die) return std::nullopt;
+  const energy::Technology& technology = energy::Technology::own();
   base::Diagnostics diags;
   const auto area = energy::area_of(*chip, technology, {diags.add_source("chip")}, diags);
   if (!area) return std::nullopt;
@@ -82,12 +82,11 @@ std::optional<ChipCosts> costs_of_chip(const std::optional<arch::ArchSpec>& chip
 void add_chips(const StoredSweep& sweep, const SweepRows& rows, CostParts& area, CostParts& price) {
   const std::size_t points = rows.points.size();
   Chips chips(sweep);
-  const energy::Technology& technology = energy::Technology::own();
   std::map<std::string, std::optional<ChipCosts>> known;  // points of one chip cost the same
   for (std::size_t p = 0; p < points; ++p) {
     if (rows.points[p].chip.empty()) continue;
     const auto [costs, is_new] = known.try_emplace(rows.points[p].chip);
-    if (is_new) costs->second = costs_of_chip(chips.of(rows.points[p]), technology);
+    if (is_new) costs->second = costs_of_chip(chips.of(rows.points[p]));
     if (!costs->second) continue;
     for (const auto& [part, mm2] : costs->second->area) add(area, part, p, points, mm2);
     for (const auto& [part, usd] : costs->second->price) add(price, part, p, points, usd);
