@@ -241,11 +241,11 @@ std::string meaning_of(std::string_view title) {
   std::string name(title);
   std::replace(name.begin(), name.end(), ' ', '_');
   for (const auto& columns :
-       {base::columns_of<energy::EnergyFigure>(), base::columns_of<energy::AreaPart>(),
-        base::columns_of<energy::PricePart>(), base::columns_of<api::SuiteRow>(), base::columns_of<api::Totals>(),
-        base::columns_of<api::SearchStats>(), base::columns_of<api::Prediction>(), base::columns_of<api::Simulation>(),
-        base::columns_of<api::DeviceUsage>(), base::columns_of<experiments::Quality>(),
-        base::columns_of<experiments::CalibratedRatio>(), base::columns_of<experiments::BandOfKind>()})
+       {base::columns_of<energy::AreaPart>(), base::columns_of<energy::PricePart>(), base::columns_of<api::SuiteRow>(),
+        base::columns_of<api::Totals>(), base::columns_of<api::SearchStats>(), base::columns_of<api::Prediction>(),
+        base::columns_of<api::Simulation>(), base::columns_of<api::DeviceUsage>(),
+        base::columns_of<experiments::Quality>(), base::columns_of<experiments::CalibratedRatio>(),
+        base::columns_of<experiments::BandOfKind>(), base::columns_of<energy::EnergyFigure>()})
     for (const base::Column& c : columns)
       if (c.name == name) {
         std::string out(c.about.substr(0, c.about.size() - 1));
