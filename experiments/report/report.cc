@@ -51,7 +51,7 @@ void add_unless_empty(Map& to, std::string_view key, List list) {
 }
 
 template <class T, class Of>
-List list_of(const std::vector<T>& items, Of of) {
+List list_of(const std::vector<T>& items, const Of& of) {
   List out;
   for (const T& item : items) out.emplace_back(of(item));
   return out;
@@ -293,7 +293,9 @@ Value multi_fidelity_of(const MultiFidelityResult& e) {
 
 List provenance_of(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                    std::string_view version) {
-  const auto fact = [](std::string_view name, std::string text) { return Value(List{Value(name), Value(text)}); };
+  const auto fact = [](std::string_view name, std::string text) {
+    return Value(List{Value(name), Value(std::move(text))});
+  };
   List out{fact("store", store_path), fact("computed by", "tilescope " + store.tool_version()),
            fact("this page by", fmt::format("tilescope {}", version)), fact("evaluator", sweep.evaluator)};
   if (sweep.is_sequence())

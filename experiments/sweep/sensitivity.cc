@@ -149,8 +149,9 @@ void add_elasticity(AxisSensitivity& out, const SweepAxis& axis, std::size_t pla
                     const DesignIndex& high, const Design& design, const Values& values) {
   const StoredValue &from = axis.values[low[place]].front(), &to = axis.values[high[place]].front();
   const auto at_low = values.find(design.of(low)), at_high = values.find(design.of(high));
-  if (at_low == values.end() || at_high == values.end() || !(at_low->second > 0 && at_high->second > 0)) return;
-  if (!(*from.number > 0 && *to.number > 0) || *from.number == *to.number) return;
+  if (at_low == values.end() || at_high == values.end()) return;
+  const bool has_logarithms = at_low->second > 0 && at_high->second > 0 && *from.number > 0 && *to.number > 0;
+  if (!has_logarithms || *from.number == *to.number) return;
   out.elasticity = std::log(at_high->second / at_low->second) / std::log(*to.number / *from.number);
   out.from = from.text;
   out.to = to.text;

@@ -141,7 +141,7 @@ class Exchanged {
     const double from_cores = b.all - b.from_home;
     out.written += b.all;
     // A slice goes to all others of its ring at once, or to one after the other.
-    const bool gathered = m.gathers() && !(arranged && m.how == Dataflow::kStationary);
+    const bool gathered = m.gathers() && (!arranged || m.how != Dataflow::kStationary);
     const double passed = gathered && sends_together(i) ? from_cores / of(m.ring - 1) : from_cores;
     out.read += passed;
     if (gathered || m.how == Dataflow::kStationary || m.ring > 1) out.sent += passed;
