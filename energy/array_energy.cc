@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,19 +37,20 @@ class LogCurve {
   std::vector<std::pair<double, double>> points_;
 };
 
+double figure(std::string_view name) { return Technology::own().at(Table::kArray, name).value; }
+
 }  // namespace
 
 double cache_byte_pj(base::Bytes capacity) {
   static const LogCurve kRead(Table::kCacheRead);
-  constexpr double kReadBytes = 32;
+  static const double kReadBytes = figure("cache_read_bytes");
   return kRead.at(static_cast<double>(capacity.n)) / kReadBytes;
 }
 
 double scratchpad_byte_pj(base::Bytes capacity, std::int64_t banks, base::Bytes bank_width) {
   static const LogCurve kRead(Table::kBankRead), kWidth(Table::kBankWidth);
-  static const double kWire = Technology::own().at(Table::kCrossbar, "wire").value;
-  static const double kCrosspoint = Technology::own().at(Table::kCrossbar, "crosspoint").value;
-  constexpr double kReadBytes = 4;
+  static const double kReadBytes = figure("bank_read_bytes"), kWire = figure("wire");
+  static const double kCrosspoint = figure("crosspoint");
   const auto width = static_cast<double>(bank_width.n), number = static_cast<double>(banks);
   const double read = kRead.at(static_cast<double>(capacity.n) / number) * kWidth.at(width) / kWidth.at(kReadBytes);
   const double side_mm = number * std::sqrt(width * kBits) * kCrosspoint;

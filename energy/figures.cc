@@ -55,7 +55,7 @@ void add_geometry(const arch::Level& level, const arch::LevelEnergy& energy, Rea
   const arch::Bytes capacity = arch::spec_of(level).capacity;
   const Technology& technology = Technology::own();
   std::string source = technology.rows(Table::kCacheRead).front().cited();
-  if (scratchpad != nullptr) source += "; " + technology.at(Table::kCrossbar, "wire").cited();
+  if (scratchpad != nullptr) source += "; " + technology.at(Table::kArray, "wire").cited();
   to.add(geometry_factor(level, energy),
          fmt::format("{} over {}", geometry_text(capacity, scratchpad, banks, width),
                      geometry_text(held.capacity.value_or(capacity), scratchpad, held.banks.value_or(banks),

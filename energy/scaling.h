@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a chip's figures of power and energy follow what has changed since they were stated (arch/power.h): the geometry
-// of a level and the process. What a figure held for is in the chip's description; a chip where nothing changed has
-// factors of one.
+// of a level and the process. The chip's description keeps what they were stated for; where nothing changed, factors
+// are one.
 //
 //   byte of a cache or a scratchpad   energy of its array over that of the array that it held for (array_energy.h)
 //   anything at the cores' voltage    energy of the process over that of the process that it held for, at equal speed,

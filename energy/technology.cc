@@ -57,7 +57,7 @@ constexpr std::array<TableText, kTables> kTexts = {{
     {Table::kBankRead, "energy", "bank_read", "read of a bank", Unit::kPicojoules},
     {Table::kBankWidth, "energy", "bank_width", "read of a width", Unit::kPicojoules},
     {Table::kCacheRead, "energy", "cache_read", "read of a cache", Unit::kPicojoules},
-    {Table::kCrossbar, "energy", "crossbar", "figure of a crossbar"},
+    {Table::kArray, "energy", "array", "figure of an array"},
 }};
 
 const TableText& text_of(Table table) { return kTexts[static_cast<std::size_t>(table)]; }
@@ -73,8 +73,8 @@ std::vector<std::string_view> required_rows(Table table) {
       return {"other"};
     case Table::kYield:
       return {"clustering", "wafer_diameter"};
-    case Table::kCrossbar:
-      return {"wire", "crosspoint"};
+    case Table::kArray:
+      return {"bank_read_bytes", "cache_read_bytes", "wire", "crosspoint"};
     default:
       return {};
   }

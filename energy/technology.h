@@ -39,7 +39,7 @@ enum class Table : std::uint8_t {
   kBankRead,          // by capacity: pJ of a read of 32 bits
   kBankWidth,         // by width: pJ of a read of 4 KiB
   kCacheRead,         // by capacity: pJ of a read of 256 bits
-  kCrossbar,          // wire: pJ a bit and mm; crosspoint: mm a side and bit
+  kArray,             // bytes of a read of these tables; wire: pJ a bit and mm; crosspoint: mm a side and bit
 };
 inline constexpr std::size_t kTables = 22;
 
@@ -63,7 +63,7 @@ class Technology {
   const std::vector<Figure>& rows(Table table) const { return tables_[static_cast<std::size_t>(table)]; }
   // The row of that name, or null.
   const Figure* find(Table table, std::string_view name) const;
-  // A table whose rows are named by bytes, as pairs of bytes and values in its order.
+  // The rows of a table that are named by bytes, as bytes and values.
   std::vector<std::pair<double, double>> by_bytes(Table table) const;
   // The row of a name that the reader requires, such as `scheduler` of kCore.
   const Figure& at(Table table, std::string_view name) const;

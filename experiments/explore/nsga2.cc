@@ -37,7 +37,7 @@ class Nsga2 : public Plan {
   }
 
   std::vector<std::size_t> next(const std::vector<Merit>& merits) override {
-    base::check(merits.size() == children_.size(), "a plan is told of every design that it chose");
+    base::check(merits.size() == children_.size(), "the caller gives a plan the merit of every design that it chose");
     for (std::size_t i = 0; i < merits.size(); ++i) population_.push_back({children_[i], merits[i]});
     judged_ += merits.size();
     children_.clear();

@@ -16,7 +16,8 @@ class Refine : public Plan {
   }
 
   std::vector<std::size_t> next(const std::vector<Merit>& merits) override {
-    base::check(merits.size() == chosen_.size() - judged_.size(), "a plan is told of every design that it chose");
+    base::check(merits.size() == chosen_.size() - judged_.size(),
+                "the caller gives a plan the merit of every design that it chose");
     judged_.insert(judged_.end(), merits.begin(), merits.end());
     if (chosen_.empty()) return take(coarse());
     while (true) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of the grid, within the constraints, and with a predicted time.
+// Whether the point is no base, meets the constraints and has a predicted time.
 bool stands(const std::vector<JudgedPoint>& points, std::size_t i) {
   return !points[i].is_base && points[i].feasible && points[i].predicted_us.has_value();
 }

@@ -59,7 +59,7 @@ struct SweepOutline {
   bool is_multi_fidelity = false;
 };
 
-// Of a sweep that is to be divided into shards. Returns nullopt after errors in the file.
+// For the caller that divides a sweep into shards. Returns nullopt after errors in the file.
 std::optional<SweepOutline> outline_of(const std::string& file, base::Diagnostics& diags);
 
 // Path of the JSON Schema of sweep files.

@@ -42,9 +42,9 @@ struct VertexCycles {
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a, std::span<const tile::AddressRange> inputs = {});
 
-// What one core does in a call, but for starting it and its blocks of coefficients: slots in which threads issue,
+// What one core does in a call, without starting it and its blocks of coefficients: slots in which threads issue,
 // multiply-adds or lanes, cycles of the pipe that computes and of the paths to the core's memory, bytes of this memory.
-// Of a block all but its sums, which stay in the unit or in registers during a call.
+// vertex_work leaves the block's sums out: they stay in the unit or in registers during a call.
 struct VertexWork {
   double instructions = 0, lanes = 0, arithmetic = 0, paths = 0;
   double read = 0, written = 0;

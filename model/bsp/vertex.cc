@@ -253,7 +253,7 @@ VertexWork product_work(const Product& p, std::int64_t rows, std::int64_t column
   return w;
 }
 
-// Vectors of all workers for so many results, of which each worker has an even share.
+// The vectors that all workers issue together when they share the results evenly.
 double vectors_of(std::int64_t results, std::int64_t workers, std::int64_t width) {
   const std::int64_t share = results / workers, longer = results % workers;
   return static_cast<double>(longer * ceil_div(share + 1, width) + (workers - longer) * ceil_div(share, width));

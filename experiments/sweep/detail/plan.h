@@ -55,9 +55,9 @@ struct PlanRequest {
   std::function<bool()> stop{};  // asked all the while: ends it
 };
 
-// Of a sweep that chooses its points only the bases are read. Nothing after an error: a constraint that no point meets,
-// more points than can be, no point whose chip is accepted, more evaluations than points; and nothing, without an
-// error, where it was stopped.
+// Reads all chips, or those of the bases alone where the sweep chooses its points. Nullopt after an error: a constraint
+// that no point meets, more points than a sweep may have, no point whose chip the loader accepts, more evaluations than
+// points; nullopt without an error where the caller stopped it.
 std::optional<SweepPlan> plan(const SweepSpec& spec, const PlanRequest& request, base::Diagnostics& diags);
 
 // Reads the chips of those points, by number, and those that their searches need. These points are asked then, and are
