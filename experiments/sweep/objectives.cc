@@ -118,12 +118,8 @@ class ObjectivesReader {
       if (quantity && row_of(*quantity).of_chip) ok = check_cost(*quantity, f.at()) && ok;
       const bool input = !reduction && (!quantity || row_of(*quantity).of_chip);
       if (input && std::find(asked_.inputs.begin(), asked_.inputs.end(), name) == asked_.inputs.end())
-        inputs_.push_back(name);
-    }
-    for (const std::string& name : inputs_)
-      if (std::find(asked_.inputs.begin(), asked_.inputs.end(), name) == asked_.inputs.end())
         asked_.inputs.push_back(name);
-    inputs_.clear();
+    }
     return ok;
   }
 
@@ -169,8 +165,8 @@ class ObjectivesReader {
     for (const Limit& low : limits_)
       for (const Limit& high : limits_)
         if (!low.at_most && high.at_most && low.of == high.of && low.value > high.value)
-          diags_.error(low.at, fmt::format("no point has a {} of at least {:.6g} and at most {:.6g}; change one of the "
-                                           "two constraints",
+          diags_.error(low.at, fmt::format("no point's {} is at least {:.6g} and at most {:.6g}; change one of the two "
+                                           "constraints",
                                            low.of, low.value, high.value));
   }
 
@@ -179,7 +175,6 @@ class ObjectivesReader {
   SweepSpec& out_;
   std::vector<std::string_view> names_;
   StoredObjectives asked_;
-  std::vector<std::string> inputs_;
   std::vector<Limit> limits_;
   base::Position first_at_;
   std::optional<energy::Technology> technology_;

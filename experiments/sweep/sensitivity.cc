@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -80,6 +81,8 @@ const SweepAxis* axis_of(const SweepSpec& spec, std::size_t space_axis) {
   return nullptr;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // The point of the grid that is closest to the first base: of every axis of numbers the closest one by ratio.
 DesignIndex centre_of(const SweepSpec& spec, const DesignSpace& space) {
   DesignIndex out(space.sizes.size());
@@ -89,7 +92,7 @@ DesignIndex centre_of(const SweepSpec& spec, const DesignSpace& space) {
     double closest = 0;
     for (std::size_t v = 0; base && v < axis.values.size(); ++v) {
       const auto number = axis.values[v].front().number;
-      const double off = number && *number > 0 ? std::abs(std::log(*number / *base)) : 1e300;
+      const double off = number && *number > 0 ? std::abs(std::log(*number / *base)) : kInfinity;
       if (v == 0 || off < closest) out[a] = v, closest = off;
     }
   }

@@ -253,7 +253,7 @@ TEST_F(ObjectivesSweepTest, NamesThePlaceOfAMistake) {
   EXPECT_THAT(of("objectives: [max(time of mmm)]\n"),
               ElementsAre("sweep.yaml:9:14: no operator is called 'mmm'; did you mean 'mm'?"));
   EXPECT_THAT(of("constraints: [area >= 700 mm2, area <= 600 mm2]\n"),
-              ElementsAre(HasSubstr("sweep.yaml:9:15: no point has a area of at least 700 and at most 600")));
+              ElementsAre(HasSubstr("sweep.yaml:9:15: no point's area is at least 700 and at most 600")));
   EXPECT_THAT(
       of("plan: {nsga2: {evaluations: 51}}\n"),
       ElementsAre(
