@@ -9,6 +9,27 @@
 
 namespace tilescope::experiments {
 
+namespace {
+
+bool simulated_time_counts(const StoredRow& row) { return row.simulation && !row.multi_fidelity; }
+
+// Why the row has no energy in the time that counts, as far as its chip's file says.
+std::string lacking_energy(const StoredRow& row) {
+  const auto& simulated = row.simulation;
+  const auto& predicted = row.prediction;
+  const std::optional<std::string> why = simulated_time_counts(row) ? simulated->no_energy
+                                         : predicted                ? predicted->no_energy
+                                                                    : std::nullopt;
+  return fmt::format("no energy: the chip's file states no {}", why.value_or("power and energy for it"));
+}
+
+}  // namespace
+
+const api::EnergyRow* energy_of(const StoredRow& row) {
+  if (simulated_time_counts(row)) return row.simulation->energy ? &*row.simulation->energy : nullptr;
+  return row.prediction && row.prediction->energy ? &*row.prediction->energy : nullptr;
+}
+
 OperatorResult result_of(const StoredRow& row) {
   OperatorResult out;
   const auto put = [&](Quantity q, std::optional<double> value) { out.values[static_cast<std::size_t>(q)] = value; };
@@ -17,18 +38,13 @@ OperatorResult result_of(const StoredRow& row) {
     out.lacks = row.error.empty() ? "an operator has no time" : row.error;
     return out;
   }
-  // Where the simulated time counts, its energy does.
-  const bool simulated = row.simulation && !row.multi_fidelity;
-  const std::optional<api::EnergyRow>* energy = simulated ? &row.simulation->energy : nullptr;
-  const std::optional<std::string>* none = simulated ? &row.simulation->no_energy : nullptr;
-  if (!simulated && row.prediction) energy = &row.prediction->energy, none = &row.prediction->no_energy;
-  if (energy == nullptr || !*energy) {
-    out.lacks = fmt::format("no energy: the chip's file states no {}",
-                            none != nullptr && *none ? **none : "power and energy for it");
+  const api::EnergyRow* energy = energy_of(row);
+  if (energy == nullptr) {
+    out.lacks = lacking_energy(row);
     return out;
   }
   constexpr double kPicojoules = 1e6, kHertz = 1e6;  // of a uJ, of a MHz
-  const api::EnergyRow& e = **energy;
+  const api::EnergyRow& e = *energy;
   put(Quantity::kEnergy, kPicojoules * e.energy_uj);
   put(Quantity::kPower, e.power_w);
   put(Quantity::kTimeAtLimit, e.time_at_limit_us);

@@ -11,6 +11,9 @@
 
 namespace tilescope::experiments {
 
+// The energy of the row in the time that counts, the simulated one or the predicted one; null where it has none.
+const api::EnergyRow* energy_of(const StoredRow& row);
+
 // The results of a row; values are nullopt where the row has none.
 OperatorResult result_of(const StoredRow& row);
 

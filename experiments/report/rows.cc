@@ -9,6 +9,7 @@
 
 #include "api/common/errors.h"
 #include "experiments/accuracy/accuracy.h"
+#include "experiments/objectives/stored.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -26,14 +27,6 @@ std::string occupancy_text(const api::Prediction& p) {
 
 std::optional<double> over(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
-}
-
-// The energy of the row whose time counts; null where it has none.
-const api::EnergyRow* energy_of(const StoredRow& row) {
-  if (!row.error.empty()) return nullptr;
-  const bool simulated = row.simulation && !row.multi_fidelity;
-  if (simulated) return row.simulation->energy ? &*row.simulation->energy : nullptr;
-  return row.prediction && row.prediction->energy ? &*row.prediction->energy : nullptr;
 }
 
 void add_energy(const api::EnergyRow& row, double weight, std::map<std::string, double>& to) {
@@ -107,18 +100,19 @@ SweepRows::SweepRows(const Store& store, const StoredSweep& sweep)
     base_of.push_back(base == bases.end() ? std::nullopt : std::optional(base->second));
   }
   energy.resize(points.size());
-  std::vector<std::size_t> lacking(points.size());
+  std::vector<bool> lacks(points.size());
   std::size_t rows = 0;
   store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload& workload, const StoredRow* row) {
     const std::size_t point = rows++ / workloads.size();
     add(row);
-    if (row != nullptr && energy_of(*row) != nullptr)
-      add_energy(*energy_of(*row), workload.weight, energy[point]);
+    const api::EnergyRow* of_row = row == nullptr || !row->error.empty() ? nullptr : energy_of(*row);
+    if (of_row != nullptr)
+      add_energy(*of_row, workload.weight, energy[point]);
     else
-      ++lacking[point];
+      lacks[point] = true;
   });
   for (std::size_t p = 0; p < points.size(); ++p)
-    if (lacking[p] > 0) energy[p].clear();
+    if (lacks[p]) energy[p].clear();
 }
 
 void SweepRows::add(const StoredRow* row) {
