@@ -130,9 +130,9 @@ class RowWriter {
   // row may add.
   enum class Elements { kSingle, kNested };
   void put_elements(const api::Prediction& p, bool known, Elements which) {
-    base::cells_of(p, [&](const std::string& name, Value v) {
-      if ((name.find('.') != std::string::npos) == (which == Elements::kNested))
-        put(name, known ? std::move(v) : Value(nullptr));
+    base::cells_of(p, [&](const base::Column& cell, Value v) {
+      if ((cell.name.find('.') != std::string_view::npos) == (which == Elements::kNested))
+        put(std::string(cell.name), known ? std::move(v) : Value(nullptr));
     });
   }
 
