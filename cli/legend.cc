@@ -103,7 +103,7 @@ constexpr std::array kColumns = {
     Words{"energy", "energy of the board at the chip's clock"},
     Words{"clock at limit",
           "highest clock at which the board keeps to its power limit; none where it exceeds it at any"},
-    Words{"time at limit", "time by the model at that clock"},
+    Words{"time at limit", "time at that clock, by the model; of simulate, by the simulator"},
     Words{"energy at limit", "energy of the board at that clock"},
     Words{"parts of the energy", "shares of the energy, those below 1 % left out"},
     Words{"constructed", "CPU time that construction and ranking took"},
