@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/table.h"
 
+#include <utility>
+
 #include "base/json_writer.h"
 
 namespace tilescope::library {
@@ -61,7 +63,7 @@ void Cells::put_text(CellColumn& column, std::size_t at, Kind kind, std::string 
   column.set(kind);
 }
 
-void Cells::put(const base::Column& column, const base::Value& value) {
+void Cells::put(const base::Column& column, base::Value value) {
   const std::size_t at = place_of(column);
   CellColumn& c = columns_[at];
   if (const auto* number = value.get_if<double>()) {
@@ -73,8 +75,8 @@ void Cells::put(const base::Column& column, const base::Value& value) {
   } else if (const auto* truth = value.get_if<bool>()) {
     c.set(Kind::kTruth);
     c.numbers.back() = *truth ? 1 : 0;
-  } else if (const auto* text = value.get_if<std::string>()) {
-    put_text(c, at, Kind::kText, *text);
+  } else if (auto* text = value.get_if<std::string>()) {
+    put_text(c, at, Kind::kText, std::move(*text));
   } else if (!value.is_null()) {
     put_text(c, at, Kind::kDocument, base::to_json(value));
   }

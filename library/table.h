@@ -44,7 +44,7 @@ class Cells {
   // Begins a row, in which every cell is absent.
   void add_row();
   // Sets a cell of the last row.
-  void put(const base::Column& column, const base::Value& value);
+  void put(const base::Column& column, base::Value value);
 
   const std::vector<CellColumn>& columns() const { return columns_; }
   // The column of that name; the number of columns if there is none.
@@ -146,7 +146,7 @@ class RowsTable final : public Table {
   void fill(Cells& cells) const override {
     for (const Row& r : rows_) {
       cells.add_row();
-      base::cells_of(r, [&](const base::Column& c, const base::Value& v) { cells.put(c, v); });
+      base::cells_of(r, [&](const base::Column& c, base::Value v) { cells.put(c, std::move(v)); });
     }
   }
 
