@@ -24,6 +24,7 @@ NUMBER = r"\d+(?:\.\d+)?"
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*\S.*-->")
 STATUS = re.compile(r"<!--\s*exit status:\s*(\d+)\s*-->")
+CODE = re.compile(r"(`+)(?:[^`\n]|\n(?!\s*\n))+\1")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s+(\S+)")  # the text may begin a line above
 
@@ -147,13 +148,13 @@ def check_commands(readme, root, build):
 
 
 def prose_lines(text):
-    """Numbered lines outside of fences, inline code removed."""
+    """Numbered lines outside of fences, inline code removed; code may go over a line's end, not over a paragraph's."""
     fenced = set()
     for start, inner, _ in blocks(text):
         fenced.update(range(start - 1, start + len(inner) + 1))
-    for number, line in enumerate(text.splitlines(), 1):
-        if number not in fenced:
-            yield number, re.sub(r"`[^`]*`", "", line)
+    lines = ["" if number in fenced else line for number, line in enumerate(text.splitlines(), 1)]
+    prose = CODE.sub(lambda code: "\n" * code.group().count("\n"), "\n".join(lines))
+    yield from enumerate(prose.split("\n"), 1)
 
 
 def anchors(document):

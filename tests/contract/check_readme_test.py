@@ -90,6 +90,7 @@ class CheckReadmeTest(unittest.TestCase):
         self.expect_ok(links + block("[f](no.md)"), {"docs/a.md": "## Part\n[up](../README.md)\n"})
         self.expect_one("text\n[a](docs/a.md)\n", "README.md:2: link to 'docs/a.md': no such file")
         self.expect_one("a link\n[over two\nlines](docs/a.md)\n", "README.md:3: link to 'docs/a.md': no such file")
+        self.expect_one("`code\nin two lines` and [a](b.md), `more`", "README.md:2: link to 'b.md': no such file")
         self.expect_one("[a]: picture.png\n", "README.md:1: link to 'picture.png'")
         problems = self.check("", {"docs/a.md": "[a](README.md)\n"})
         self.assertEqual(problems, ["docs/a.md:1: link to 'README.md': no such file"])
