@@ -12,7 +12,7 @@
 //   v.object(column, member)        an optional described row with a key of its own
 //   v.numbers(column, entries, number)   numbers by name, such as a time for each term: entries have a `name`
 //   v.rows(column, entries)              described rows by name, such as the traffic of each level: likewise
-//   v.list(column, entries)              described rows in order; rows with lists are neither read nor cells of tables
+//   v.list(column, entries)              described rows in order; rows with lists are not read, and lists are no cells
 //
 // This header derives documents (to_entries), their reader (row_of), flat cells of tables (cells_of) and the words of a
 // legend (columns_of) from it; experiments/store/detail/described.h derives the columns of a store.
@@ -241,8 +241,8 @@ std::optional<Row> row_of(const Value& document) {
 template <class Row>
 std::vector<Column> columns_of();
 
-// Calls `put(name, value)` for each element in turn; nested ones have names such as level.l2_bytes. Absent elements are
-// null, those of an absent part too.
+// Calls `put(column, value)` for each element in turn. The column has the name of the flat cell, such as level.l2_bytes
+// of a nested element. Absent elements are null, those of an absent part too.
 template <class Put>
 class CellWriter {
  public:
@@ -250,11 +250,9 @@ class CellWriter {
 
   template <class T>
   void field(Column c, const T& member) {
-    put_(prefix_ + std::string(c.name), Value(member));
+    put(c, Value(member));
   }
-  void flag(Column c, bool member, bool usual) {
-    put_(prefix_ + std::string(c.name), member == usual ? Value(nullptr) : Value(member));
-  }
+  void flag(Column c, bool member, bool usual) { put(c, member == usual ? Value(nullptr) : Value(member)); }
   template <class Row>
   void part(const Row& row) {
     if constexpr (!kIsOptional<Row>) {
@@ -262,8 +260,7 @@ class CellWriter {
     } else if (row) {
       describe(*this, *row);
     } else {
-      for (const Column& c : columns_of<typename Row::value_type>())
-        put_(prefix_ + std::string(c.name), Value(nullptr));
+      for (const Column& c : columns_of<typename Row::value_type>()) put(c, Value(nullptr));
     }
   }
   template <class Row>
@@ -273,8 +270,10 @@ class CellWriter {
   }
   template <class Entry, class Number>
   void numbers(NamedColumn c, const std::vector<Entry>& entries, Number Entry::* number) {
-    for (const Entry& e : entries)
-      put_(prefix_ + std::string(c.cell) + underscored(e.name) + std::string(c.suffix), Value(e.*number));
+    for (const Entry& e : entries) {
+      const std::string name = std::string(c.cell) + underscored(e.name) + std::string(c.suffix);
+      put({name, c.column.unit, c.column.about}, Value(e.*number));
+    }
   }
   template <class Entry>
   void rows(NamedColumn c, const std::vector<Entry>& entries) {
@@ -283,8 +282,15 @@ class CellWriter {
       describe(inner, e);
     }
   }
+  // Lists are no cells.
+  template <class Row>
+  void list(Column, const std::vector<Row>&) {}
 
  private:
+  void put(const Column& c, Value v) {
+    const std::string name = prefix_ + std::string(c.name);
+    put_(Column{name, c.unit, c.about}, std::move(v));
+  }
   static std::string underscored(std::string name) {
     for (char& c : name)
       if (c == ' ') c = '_';

@@ -8,8 +8,8 @@
 namespace tilescope::base {
 
 // The path of a file or folder of the project, given by its path in the source tree ("arch/devices"). It is below
-// $TILESCOPE_HOME if that is set; else in the parent of the running program's folder (a build) or in its
-// ../share/tilescope (an installation), if it exists there; else in the source tree of the build.
+// $TILESCOPE_HOME if that is set; else in the source tree that the build of the running program or library names; else
+// in share/tilescope of their installation, wherever that was moved.
 std::string home_path(std::string_view in_tree);
 
 }  // namespace tilescope::base

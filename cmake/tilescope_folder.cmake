@@ -8,6 +8,8 @@
 add_library(tilescope_flags INTERFACE)
 target_include_directories(tilescope_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tilescope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+# Messages about bugs name files of the tree; what is installed holds no path of the build.
+target_compile_options(tilescope_flags INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # g++'s warnings are errors, but for those that its sanitizers make it see. clang only fuzzes and warns of g++'s own
 # headers (deprecated parts of <algorithm>).
 if(NOT TILESCOPE_SANITIZE)
