@@ -27,10 +27,13 @@ enum class Kind : std::uint8_t { kAbsent, kNumber, kInteger, kTruth, kText, kDoc
 struct CellColumn {
   std::string name, unit, about;
   std::vector<Kind> kinds;
+  unsigned seen = 0;                     // kinds that were put, a bit each
   std::vector<double> numbers;           // NaN where a cell is none
   std::vector<std::int32_t> text_index;  // into `texts`, -1 where a cell is none; empty in a column without texts
   std::vector<std::string> texts;
 
+  // Sets the kind of the last cell.
+  void set(Kind kind);
   // The text of a cell, or null.
   const char* text_at(std::size_t row) const;
 };
