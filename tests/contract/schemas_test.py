@@ -162,7 +162,7 @@ class SchemasTest(unittest.TestCase):
         validator = self.validator("experiments/sweep/schema.json")
         sweeps = sorted((ROOT / "experiments/studies").glob("*/*.yaml"))
         self.assertGreaterEqual(len(sweeps), 5)
-        self.expect_valid(validator, sweeps)
+        self.expect_valid(validator, [*sweeps, ROOT / "docs/tutorial/sweep.yaml"])
         self.expect_refused(validator, "tests/error/sweep", WELL_FORMED_SWEEPS)
 
 
