@@ -74,7 +74,7 @@ TEST_F(Diff, OfAChipAndItselfChanged) {
   for (const Json& t : same.at("time").at("terms")) EXPECT_EQ(t.at("change_us"), 0) << t;
   // One kernel either way, with the same program.
   const Json time = json_of_long_work({"diff", "v100", "--set", "launch_overhead=9 us", "--op", kMatmul, "--size",
-                                       "m=512,n=512,k=512"})
+                                       "m=2048,n=2048,k=2048"})
                         .at("time");
   ASSERT_EQ(time.at("terms").at(0).at("term"), "launch");
   EXPECT_NEAR(time.at("terms").at(0).at("change_us"),
