@@ -8,6 +8,12 @@ set(data ${CMAKE_INSTALL_DATADIR}/tilescope)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilescope)
 
 install(TARGETS tilescope tilescope_gpu RUNTIME COMPONENT tools)
+set(completion ${PROJECT_SOURCE_DIR}/cli/completion)
+install(FILES ${completion}/tilescope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME tilescope COMPONENT tools)
+install(FILES ${completion}/_tilescope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT tools)
+install(FILES ${completion}/tilescope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+  COMPONENT tools)
 install(TARGETS libtilescope EXPORT tilescopeTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT devel
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -13,6 +13,7 @@ set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -21,7 +22,16 @@ if(TARGET tilescope_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 
-# A changelog and the licence, where Debian looks for them.
+# A changelog and the licence, where Debian looks for them; nobody reads mail at the contact's host.
+file(WRITE ${PROJECT_BINARY_DIR}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+Files: *
+Copyright: Tilescope's authors
+License: Apache-2.0
+
+License: Apache-2.0
+ /usr/share/common-licenses/Apache-2.0 has the text of the licence.
+")
 file(WRITE ${PROJECT_BINARY_DIR}/changelog "tilescope (${PROJECT_VERSION}) stable; urgency=low
 
   * CHANGELOG.md in the sources says what changed.
@@ -43,11 +53,12 @@ function(tilescope_package group name)
   if(ARG_SECTION)
     set(CPACK_DEBIAN_${GROUP}_PACKAGE_SECTION ${ARG_SECTION} PARENT_SCOPE)
   endif()
-  set(CPACK_COMPONENT_GROUP_${GROUP}_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}\n${ARG_ABOUT}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${GROUP}_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}\n${ARG_ABOUT}" PARENT_SCOPE)
   list(GET ARG_COMPONENTS 0 first)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright
-    COMPONENT ${first})
-  install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
+  install(FILES ${PROJECT_BINARY_DIR}/copyright ${PROJECT_BINARY_DIR}/changelog.gz
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${first})
+  file(WRITE ${PROJECT_BINARY_DIR}/lintian/${name} "${name}: bogus-mail-host *\n${name}: bogus-mail-host-in-debian-changelog *\n")
+  install(FILES ${PROJECT_BINARY_DIR}/lintian/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
     COMPONENT ${first})
 endfunction()
 

@@ -18,8 +18,8 @@ char* text_of(const std::string& text) {
 }  // namespace tilescope::library
 
 const char* tilescope_version(void) {
-  static const std::string version = api::version();
-  return version.c_str();
+  static const std::string kVersion = api::version();
+  return kVersion.c_str();
 }
 
 void tilescope_free(char* text) { std::free(text); }

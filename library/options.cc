@@ -88,7 +88,7 @@ int Options::threads() const {
 }
 
 const std::vector<Setting>& settings() {
-  static const std::vector<Setting> all = {
+  static const std::vector<Setting> kAll = {
       {"top", "10", "How many programs of every operator are kept.", whole(&Options::top, 1, kMostTop)},
       {"search", "roller", "How programs are found.", set_search},
       {"budget", "", "Programs of a stage that a search which tries programs may try.",
@@ -128,7 +128,7 @@ const std::vector<Setting>& settings() {
       {"memory", "", "Bytes of programs that the chips of a sweep share; a quarter of the machine's where absent.",
        whole(&Options::memory, 1, std::numeric_limits<std::int64_t>::max())},
   };
-  return all;
+  return kAll;
 }
 
 bool set(Options& options, std::string_view name, const std::string& value, base::Diagnostics& diags) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/table.h"
 
+#include <utility>
+
 #include "base/json_writer.h"
 
 namespace tilescope::library {
@@ -13,6 +15,11 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const char* CellColumn::text_at(std::size_t row) const {
   if (row >= text_index.size() || text_index[row] < 0) return nullptr;
   return texts[static_cast<std::size_t>(text_index[row])].c_str();
+}
+
+void CellColumn::set(Kind kind) {
+  kinds.back() = kind;
+  seen |= 1U << static_cast<unsigned>(kind);
 }
 
 void Cells::add_row() {
@@ -53,23 +60,23 @@ void Cells::put_text(CellColumn& column, std::size_t at, Kind kind, std::string 
   if (fresh) column.texts.push_back(entry->first);
   column.text_index.resize(rows_, -1);
   column.text_index.back() = entry->second;
-  column.kinds.back() = kind;
+  column.set(kind);
 }
 
-void Cells::put(const base::Column& column, const base::Value& value) {
+void Cells::put(const base::Column& column, base::Value value) {
   const std::size_t at = place_of(column);
   CellColumn& c = columns_[at];
   if (const auto* number = value.get_if<double>()) {
-    c.kinds.back() = Kind::kNumber;
+    c.set(Kind::kNumber);
     c.numbers.back() = *number;
   } else if (const auto* whole = value.get_if<std::int64_t>()) {
-    c.kinds.back() = Kind::kInteger;
+    c.set(Kind::kInteger);
     c.numbers.back() = static_cast<double>(*whole);
   } else if (const auto* truth = value.get_if<bool>()) {
-    c.kinds.back() = Kind::kTruth;
+    c.set(Kind::kTruth);
     c.numbers.back() = *truth ? 1 : 0;
-  } else if (const auto* text = value.get_if<std::string>()) {
-    put_text(c, at, Kind::kText, *text);
+  } else if (auto* text = value.get_if<std::string>()) {
+    put_text(c, at, Kind::kText, std::move(*text));
   } else if (!value.is_null()) {
     put_text(c, at, Kind::kDocument, base::to_json(value));
   }

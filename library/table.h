@@ -27,10 +27,13 @@ enum class Kind : std::uint8_t { kAbsent, kNumber, kInteger, kTruth, kText, kDoc
 struct CellColumn {
   std::string name, unit, about;
   std::vector<Kind> kinds;
+  unsigned seen = 0;                     // kinds that were put, a bit each
   std::vector<double> numbers;           // NaN where a cell is none
   std::vector<std::int32_t> text_index;  // into `texts`, -1 where a cell is none; empty in a column without texts
   std::vector<std::string> texts;
 
+  // Sets the kind of the last cell.
+  void set(Kind kind);
   // The text of a cell, or null.
   const char* text_at(std::size_t row) const;
 };
@@ -41,7 +44,7 @@ class Cells {
   // Begins a row, in which every cell is absent.
   void add_row();
   // Sets a cell of the last row.
-  void put(const base::Column& column, const base::Value& value);
+  void put(const base::Column& column, base::Value value);
 
   const std::vector<CellColumn>& columns() const { return columns_; }
   // The column of that name; the number of columns if there is none.
@@ -143,7 +146,7 @@ class RowsTable final : public Table {
   void fill(Cells& cells) const override {
     for (const Row& r : rows_) {
       cells.add_row();
-      base::cells_of(r, [&](const base::Column& c, const base::Value& v) { cells.put(c, v); });
+      base::cells_of(r, [&](const base::Column& c, base::Value v) { cells.put(c, std::move(v)); });
     }
   }
 

@@ -77,6 +77,11 @@ enum tilescope_kind tilescope_table_kind(const tilescope_table* table, size_t ro
   return c == nullptr || row >= c->kinds.size() ? TILESCOPE_ABSENT : static_cast<tilescope_kind>(c->kinds[row]);
 }
 
+unsigned tilescope_table_kinds(const tilescope_table* table, size_t column) {
+  const CellColumn* c = column_of(table, column);
+  return c == nullptr ? 0 : c->seen;
+}
+
 double tilescope_table_number(const tilescope_table* table, size_t row, size_t column) {
   const CellColumn* c = column_of(table, column);
   return c == nullptr || row >= c->numbers.size() ? std::numeric_limits<double>::quiet_NaN() : c->numbers[row];

@@ -99,16 +99,8 @@ void define_table(py::module_& m) {
              return found == SIZE_MAX ? py::object(py::none()) : py::object(py::int_(found));
            })
       .def("cell", cell)
-      // The kinds of a column's cells (enum tilescope_kind), each once.
-      .def("kinds",
-           [](const Table& t, std::size_t column) {
-             std::vector<bool> seen(TILESCOPE_DOCUMENT + 1);
-             for (std::size_t r = 0; r < t.rows(); ++r) seen[tilescope_table_kind(t.get(), r, column)] = true;
-             std::vector<int> out;
-             for (std::size_t k = 0; k < seen.size(); ++k)
-               if (seen[k]) out.push_back(static_cast<int>(k));
-             return out;
-           })
+      // The kinds of a column's cells (enum tilescope_kind), a bit each, but for absent ones.
+      .def("kinds", [](const Table& t, std::size_t column) { return tilescope_table_kinds(t.get(), column); })
       .def("number", &Table::number)
       .def("numbers", numbers)
       .def("texts", texts)

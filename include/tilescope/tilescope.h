@@ -157,6 +157,8 @@ TILESCOPE_API tilescope_column tilescope_table_column(const tilescope_table* tab
 /* The column of that name; SIZE_MAX where there is none. */
 TILESCOPE_API size_t tilescope_table_find(const tilescope_table* table, const char* name);
 TILESCOPE_API enum tilescope_kind tilescope_table_kind(const tilescope_table* table, size_t row, size_t column);
+/* The kinds of a column's cells: bit 1 << kind is set for each, but for TILESCOPE_ABSENT. */
+TILESCOPE_API unsigned tilescope_table_kinds(const tilescope_table* table, size_t column);
 /* NaN where the cell is no number. */
 TILESCOPE_API double tilescope_table_number(const tilescope_table* table, size_t row, size_t column);
 /* The number of a column of that name, NaN where there is none: fast for a table of which little is read. */

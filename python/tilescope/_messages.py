@@ -2,6 +2,7 @@
 """Mistakes in inputs, and notes, each with its place."""
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Iterable, List, Tuple
@@ -50,9 +51,12 @@ class Note(UserWarning):
     """What the author of an input should know; no mistake."""
 
 
-def warn(raw: Iterable[RawMessage], depth: int = 1) -> None:
-    """Warns of every note among the messages, at the line that called the function `depth` calls above this one."""
+def warn(raw: Iterable[RawMessage]) -> None:
+    """Warns of every note among the messages, at the line that called this package."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        depth, frame = depth + 1, frame.f_back
     for m in raw:
         message = Message(*m)
         if not message.is_error:
-            warnings.warn(str(message), Note, stacklevel=depth + 2)
+            warnings.warn(str(message), Note, stacklevel=depth)

@@ -20,7 +20,7 @@ def settings_of(options: dict[str, Any]) -> List[Tuple[str, str]]:
 
 def _ask(question: Question, work: Work, chip: Chip, options: dict[str, Any]) -> _core.Table:
     table, messages = question(work._core, chip._core, settings_of(options))
-    warn(messages, depth=2)
+    warn(messages)
     return table
 
 
@@ -34,7 +34,7 @@ class Ranked(Table):
 
     def programs(self) -> Programs:
         """The programs as work of their own, for this chip or another one."""
-        return Programs(self._core.programs(), f"programs for {self.chip.name}")
+        return Programs(self._core.programs(), f"{self.work._core.title()} for {self.chip.name}")
 
     def predict(self, chip: Optional[Chip] = None, **options: Any) -> Table:
         """Predicted times of these programs, on another chip if one is given."""

@@ -126,17 +126,16 @@ class Table(Sequence[Row]):
         import numpy
         import pandas
 
-        kinds = set(self._core.kinds(place))
-        present = kinds - {0}
-        if present and present <= {_TEXT, _DOCUMENT}:
+        kinds = self._core.kinds(place)
+        if kinds and not kinds & ~(1 << _TEXT | 1 << _DOCUMENT):
             codes, texts = self._core.texts(place)
             return pandas.Categorical.from_codes(codes, categories=texts)
         numbers = self._core.numbers(place)
-        if present == {_TRUTH}:
-            return numbers.astype(bool) if 0 not in kinds else pandas.array(numbers, dtype="boolean")
-        if present == {_INTEGER} and 0 not in kinds:
-            return numbers.astype(numpy.int64)
-        if present <= {_NUMBER, _INTEGER}:
+        if kinds in (1 << _TRUTH, 1 << _INTEGER) and not numpy.isnan(numbers).any():
+            return numbers.astype(bool if kinds == 1 << _TRUTH else numpy.int64)
+        if kinds == 1 << _TRUTH:
+            return pandas.array(numbers, dtype="boolean")
+        if not kinds & ~(1 << _NUMBER | 1 << _INTEGER):
             return numbers
         return [self._core.cell(r, place) for r in range(len(self))]
 
