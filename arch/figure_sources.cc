@@ -57,13 +57,14 @@ class Lines {
 
   std::string_view at(base::Position p) {
     const auto [known, is_new] = files_.try_emplace(p.source);
-    if (is_new) known->second = read(diags_.source_name(p.source));
+    if (is_new) known->second = read(std::string(diags_.source_name(p.source)));  // names move when one is added
     return p.line == 0 || p.line > known->second.size() ? std::string_view() : known->second[p.line - 1];
   }
 
  private:
   std::vector<std::string> read(const std::string& file) {
-    const auto text = base::read_file(file, diags_.add_source(file), diags_);
+    const base::SourceId source = diags_.add_source(file);
+    const auto text = base::read_file(file, source, diags_);
     std::vector<std::string> out;
     for (std::string_view rest = text ? *text : std::string_view(); !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
