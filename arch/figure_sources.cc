@@ -50,6 +50,15 @@ bool is_on_line(const Value& v, std::uint32_t line) {
          std::all_of(map->begin(), map->end(), [&](const base::Entry& e) { return is_on_line(e.value, line); });
 }
 
+// Whether it is a number, an amount, a switch, or has one in it; names and kinds are none.
+bool states_figure(const Value& v) {
+  if (const auto* text = v.get_if<std::string>()) return !text->empty() && text->find_first_of("0123456789") == 0;
+  if (const auto* list = v.get_if<base::List>()) return std::any_of(list->begin(), list->end(), states_figure);
+  const auto* map = v.get_if<base::Map>();
+  return map == nullptr ||
+         std::any_of(map->begin(), map->end(), [](const base::Entry& e) { return states_figure(e.value); });
+}
+
 // The lines of the files that values refer to.
 class Lines {
  public:
@@ -119,6 +128,7 @@ class Reader {
     const std::string_view line = lines_.at(value.at);
     Remark remark = remark_of(line);
     if (remark.mark.empty()) remark = inherited;
+    if (remark.mark.empty() && !states_figure(value)) return;
     const std::size_t begin = std::min<std::size_t>(value.at.column == 0 ? 0 : value.at.column - 1, line.size());
     const std::string_view text = line.substr(begin, std::max(comment_at(line), begin) - begin);
     found_.push_back({path_, std::string(trimmed(text)), std::move(remark.mark), std::move(remark.text),

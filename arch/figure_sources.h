@@ -27,9 +27,9 @@ struct Remark {
 };
 Remark remark_of(std::string_view line);
 
-// All figures of a chip and of the files that it extends, in the order of the chip's document, but for what states its
-// source by a key: `calibration`, `error_bands`, `baselines`, `compiler`. Takes a device name or a file, as load_arch
-// does; empty after an error.
+// All figures of a chip and of the files that it extends, in the order of the chip's document, with texts that bear a
+// mark, but for what states its source by a key: `calibration`, `error_bands`, `baselines`, `compiler`. Takes a device
+// name or a file, as load_arch does; empty after an error.
 std::vector<FigureSource> figure_sources(const std::string& name_or_path, base::Diagnostics& diags);
 
 }  // namespace tilescope::arch

@@ -24,11 +24,13 @@ export interface Part {
 
 /** What the letters mean (docs/chips.md). */
 export const kMarks: Record<string, string> = {
-  D: 'data sheet, or arithmetic on it',
+  D: 'data sheet or manual, or arithmetic on it',
   M: 'measured',
-  S: 'published source',
-  P: 'published paper, from memory',
+  S: 'published code or text',
+  P: 'paper or manual, from memory',
   E: 'estimate',
+  C: 'computed from such figures',
+  F: 'fitted to measurements of others',
   X: 'made up',
 };
 

@@ -32,7 +32,7 @@ test('a figure says its mark and its source, one that the sweep has set what it 
     async (page) => {
       const sources = page.locator('#sources');
       const text = await sources.innerText();
-      expect(text).toContain('Of 9 figures of v100, 4 are [D] data sheet, or arithmetic on it');
+      expect(text).toContain('Of 9 figures of v100, 4 are [D] data sheet or manual, or arithmetic on it');
       const dram = sources.locator('[data-part="memory.dram"]');
       expect(await dram.locator('caption').innerText()).toMatch(/^memory.dram, binds [\d.]+ % of the time$/);
       expect(await dram.locator('tr', { hasText: 'queue_depth' }).innerText()).toBe(
