@@ -17,7 +17,9 @@ interface Datum {
 
 const kRoom = 3; // of both axes beyond what is drawn, so that they are logarithmic
 const kNamedAt = 0.12; // along a slope
-const kNamed = 10; // more names would be written over each other
+const kNamed = 10;
+const kApart = 0.055; // of the height, between names
+const kWide = 0.2; // of the width, what a name takes
 
 export function rooflineOption(state: State, drawn: Roofline, colours: Theme): Option {
   const bandwidth = drawn.levels.find((l) => l.of === drawn.level)?.rate ?? 1;
@@ -26,12 +28,7 @@ export function rooflineOption(state: State, drawn: Roofline, colours: Theme): O
   const x = wide([...drawn.kernels.map((k) => k.intensity), ...ridges], 'FLOP/B');
   const y = wide([...drawn.kernels.map((k) => k.rate), ...drawn.peaks.map((p) => p.rate)], 'FLOP/s');
   const terms = [...new Set(drawn.kernels.map((k) => k.bound))].sort((a, b) => termOrder(a) - termOrder(b));
-  const named = new Set(
-    [...drawn.kernels]
-      .sort((a, b) => b.share - a.share)
-      .slice(0, colours.narrow ? 5 : kNamed)
-      .map((k) => k.operator),
-  );
+  const named = namedOf(drawn.kernels, x, y, colours.narrow ? 5 : kNamed);
   return {
     grid: gridOption(colours),
     legend: legendOption(
@@ -42,8 +39,8 @@ export function rooflineOption(state: State, drawn: Roofline, colours: Theme): O
     xAxis: axisOption(x, `FLOP per byte of ${drawn.level}`, 'FLOP/B', colours),
     yAxis: axisOption(y, 'FLOP/s', 'FLOP/s', colours, true),
     series: [
-      ...drawn.levels.map((l) => slope(l, top, x, y, l.of === drawn.level, colours)),
-      ...drawn.peaks.map((p) => peak(p, bandwidth, x, colours)),
+      ...labelled(drawn.levels, 'B/s', y, drawn.level).map((l) => slope(l, top, x, y, l.of === drawn.level, colours)),
+      ...labelled(drawn.peaks, 'FLOP/s', y).map((p) => peak(p, bandwidth, x, colours)),
       ...terms.map((term) => ({
         name: `bound by ${term}`,
         type: 'scatter',
@@ -55,7 +52,7 @@ export function rooflineOption(state: State, drawn: Roofline, colours: Theme): O
           color: colours.ink,
           fontSize: 11,
           formatter: ({ data }: { data: Datum }) =>
-            named.has(data.item) ? (state.report.operators.id[data.item] ?? '').slice(-22) : '',
+            named.has(data.item) ? shortName(state.report.operators.id[data.item] ?? '') : '',
         },
         labelLayout: { hideOverlap: true },
         z: 3,
@@ -77,7 +74,46 @@ function wide(values: readonly number[], unit: string): Scale {
   return scaleOf([least / kRoom, most * kRoom], unit);
 }
 
-type Line = { of: string; rate: number };
+/** Where along an axis it is, from 0 to 1. */
+const placeOn = (scale: Scale, value: number): number => Math.log(value / scale.min) / Math.log(scale.max / scale.min);
+
+/** Of the kernels with the largest shares those whose names are not written over each other. */
+function namedOf(kernels: readonly Kernel[], x: Scale, y: Scale, most: number): Set<number> {
+  const named: Kernel[] = [];
+  for (const k of [...kernels].sort((a, b) => b.share - a.share)) {
+    const near = (n: Kernel) =>
+      Math.abs(placeOn(x, k.intensity) - placeOn(x, n.intensity)) < kWide &&
+      Math.abs(placeOn(y, k.rate) - placeOn(y, n.rate)) < kApart;
+    if (named.length < most && !named.some(near)) named.push(k);
+  }
+  return new Set(named.map((k) => k.operator));
+}
+
+/** Without the network's name, and its end where it is long. */
+function shortName(id: string): string {
+  const own = id.slice(id.indexOf(': ') < 0 ? 0 : id.indexOf(': ') + 2);
+  return own.length > kLongName ? `…${own.slice(1 - kLongName)}` : own;
+}
+const kLongName = 22;
+
+type Line = { of: string; rate: number; text: string | null };
+
+/** Lines that lie close share one label: that of the chosen line, else of the highest. */
+function labelled(lines: readonly { of: string; rate: number }[], unit: string, y: Scale, chosen?: string): Line[] {
+  const falling = [...lines].sort((a, b) => b.rate - a.rate);
+  const groups: (typeof falling)[] = [];
+  for (const l of falling) {
+    const last = groups.at(-1);
+    const near = last?.[0] && placeOn(y, last[0].rate) - placeOn(y, l.rate) < kApart;
+    if (last && near) last.push(l);
+    else groups.push([l]);
+  }
+  return groups.flatMap((group) => {
+    const bearer = group.find((l) => l.of === chosen) ?? group[0];
+    const text = group.map((l) => `${l.of} ${quantity(l.rate, unit)}`).join(', ');
+    return group.map((l) => ({ ...l, text: l === bearer ? text : null }));
+  });
+}
 
 /** A level's bandwidth, up to the highest peak; its name beside the foot of the slope. */
 function slope(level: Line, top: number, x: Scale, y: Scale, chosen: boolean, colours: Theme): Option {
@@ -86,8 +122,8 @@ function slope(level: Line, top: number, x: Scale, y: Scale, chosen: boolean, co
   const inside = from < to;
   const named = from * (to / from) ** kNamedAt;
   const label = {
-    show: true,
-    formatter: `${level.of} ${quantity(level.rate, 'B/s')}`,
+    show: level.text !== null,
+    formatter: level.text ?? '',
     color: chosen ? colours.accent : colours.faint,
     fontSize: 11,
     position: 'right',
@@ -115,8 +151,8 @@ function slope(level: Line, top: number, x: Scale, y: Scale, chosen: boolean, co
 /** A peak, from where the chosen level can feed it. */
 function peak(p: Line, bandwidth: number, x: Scale, colours: Theme): Option {
   const label = {
-    show: true,
-    formatter: `${p.of} ${quantity(p.rate, 'FLOP/s')}`,
+    show: p.text !== null,
+    formatter: p.text ?? '',
     color: colours.accent,
     fontSize: 11,
     position: 'top',
