@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/code_version.h"
 #include "cli/command.h"
 #include "cli/stored_sweep.h"
 #include "cli/usage.h"
@@ -39,7 +40,7 @@ std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diag
     const std::string misplaced = !o.sweep.title.empty()     ? "--sweep " + o.sweep.title
                                   : !o.sensitivities.empty() ? "--sensitivity " + o.sensitivities.front()
                                                              : std::string();
-    if (misplaced.empty()) return experiments::network_report(source, TILESCOPE_VERSION, diags);
+    if (misplaced.empty()) return experiments::network_report(source, api::version(), diags);
     diags.error({diags.add_source(misplaced)}, source + " is no store of sweeps");
     return std::nullopt;
   }
@@ -47,7 +48,7 @@ std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diag
   const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
   auto sensitivities = sweep ? experiments::sensitivities_of(o.sensitivities, *sweep, diags) : std::nullopt;
   if (!sensitivities) return std::nullopt;
-  return experiments::report_document(*store, *sweep, source, TILESCOPE_VERSION, *std::move(sensitivities));
+  return experiments::report_document(*store, *sweep, source, api::version(), *std::move(sensitivities));
 }
 
 int run(const Options& o) {
