@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/code_version.h"
 #include "cli/command.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
@@ -128,7 +129,7 @@ int run(const Options& o) {
   const CalibrationRun c = calibrate(o, *file, *a);
   for (const std::string& e : c.refused) fmt::print(stderr, "{}\n", e);
   if (c.says_something())
-    experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, TILESCOPE_VERSION), o.out);
+    experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, api::version()), o.out);
   if (c.rows > 0 && o.json) print_json(experiments::to_document(c));
   if (c.rows > 0 && !o.json) print(c, a->name);
   if (!c.says_something()) {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/code_version.h"
 #include "base/check.h"
 #include "base/option.h"
 #include "cli/command.h"
@@ -34,7 +35,7 @@ int run(int argc, char** argv) {
   using namespace tilescope;
   CLI::App app("Tilescope: tile programs for chips that do not exist yet, and how long they will take", "tilescope");
   app.require_subcommand(1);
-  app.set_version_flag("--version", TILESCOPE_VERSION);
+  app.set_version_flag("--version", api::version());
   app.add_flag_callback(
       "--legend",
       [] {

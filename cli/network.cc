@@ -11,6 +11,7 @@
 #include "api/network/drawing.h"
 #include "api/network/figures.h"
 #include "api/network/times.h"
+#include "api/simulate/code_version.h"
 #include "cli/command.h"
 #include "cli/legend.h"
 #include "cli/network_picture.h"
@@ -154,7 +155,7 @@ int time(const Options& o) {
   if (o.simulate) how.simulation.emplace(api::SimulationMode::kSampled);
   auto times = api::time_network(o.source, *a, how, diags);
   if (!times) return report(diags);
-  times->of.version = TILESCOPE_VERSION;
+  times->of.version = api::version();
   times->of.changes = o.arch.changes();
   report_notes(diags);
   if (!o.folder.empty() &&

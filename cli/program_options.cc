@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/choices.h"
 #include "base/document.h"
 #include "cli/command.h"
 #include "cli/usage.h"
@@ -14,29 +15,11 @@
 namespace tilescope::cli {
 namespace {
 
-// The values of an option, by name.
-template <class T>
-using Choices = std::vector<std::pair<std::string, T>>;
-
-const Choices<base::Fuse> kFuse = {
-    {"none", base::Fuse::kNone}, {"inline", base::Fuse::kInline}, {"all", base::Fuse::kAll}};
-const Choices<base::Dataflow> kDataflow = {
-    {"stationary", base::Dataflow::kStationary}, {"fetch", base::Dataflow::kFetch}, {"shift", base::Dataflow::kShift}};
-const Choices<base::TensorLocation> kTensorLocation = {{"cores", base::TensorLocation::kCores},
-                                                       {"dram", base::TensorLocation::kDram}};
-
-template <class T>
-CLI::IsMember one_of(const Choices<T>& choices) {
+template <class T, std::size_t n>
+CLI::IsMember one_of(const api::Choices<T, n>& choices) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
+  for (const auto& [name, value] : choices) names.emplace_back(name);
   return CLI::IsMember(names);
-}
-
-template <class T>
-std::optional<T> chosen(const Choices<T>& choices, const std::string& given) {
-  for (const auto& [name, value] : choices)
-    if (name == given) return value;
-  return std::nullopt;
 }
 
 std::optional<api::NamedText> file_of(const std::string& name, base::DocumentLimits limits, base::Diagnostics& diags) {
@@ -73,14 +56,14 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
   add_fuse(command, fuse_);
   command
       .add_option("--dataflow", dataflow_, "The only way in which inputs come to cores that exchange; any where absent")
-      ->check(one_of(kDataflow));
+      ->check(one_of(api::kDataflow));
   command.add_flag("--inputs-prearranged", workload_.inputs_prearranged,
                    "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
   command
       .add_option("--tensor-location", tensor_location_,
                   "Where inputs and results of cores that exchange are at home; in the DRAM, where there is one, where "
                   "absent")
-      ->check(one_of(kTensorLocation));
+      ->check(one_of(api::kTensorLocation));
 }
 
 void WorkloadOptions::add_sequence(CLI::App& command) {
@@ -98,8 +81,8 @@ api::Workload WorkloadOptions::read() const {
   api::Workload out = workload_;
   out.direct_stores = stores_ == "direct";
   out.fuse = fuse_of(fuse_);
-  out.dataflow = chosen(kDataflow, dataflow_);
-  out.tensor_location = chosen(kTensorLocation, tensor_location_);
+  out.dataflow = api::chosen(api::kDataflow, dataflow_);
+  out.tensor_location = api::chosen(api::kTensorLocation, tensor_location_);
   return out;
 }
 
@@ -110,11 +93,11 @@ void add_fuse(CLI::App& command, std::string& fuse) {
           "--fuse", fuse,
           "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
           "them (inline), or also stages that share a kernel (all)")
-      ->check(one_of(kFuse))
+      ->check(one_of(api::kFuse))
       ->capture_default_str();
 }
 
-base::Fuse fuse_of(const std::string& given) { return chosen(kFuse, given).value_or(base::Fuse::kAll); }
+base::Fuse fuse_of(const std::string& given) { return api::chosen(api::kFuse, given).value_or(base::Fuse::kAll); }
 
 CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other) {
   CLI::Option* option =

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/simulate/code_version.h"
 #include "cli/command.h"
 #include "cli/stored_sweep.h"
 #include "cli/usage.h"
@@ -32,14 +33,14 @@ bool is_place_for_page(const std::string& file, base::Diagnostics& diags) {
 std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diags) {
   const std::string& source = o.sweep.store;
   if (experiments::is_network_document(source)) {
-    if (o.sweep.title.empty()) return experiments::network_report(source, TILESCOPE_VERSION, diags);
+    if (o.sweep.title.empty()) return experiments::network_report(source, api::version(), diags);
     diags.error({diags.add_source("--sweep " + o.sweep.title)}, source + " is no store of sweeps");
     return std::nullopt;
   }
   const auto store = experiments::Store::open(source, diags);
   const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
   if (!sweep) return std::nullopt;
-  return experiments::report_document(*store, *sweep, source, TILESCOPE_VERSION);
+  return experiments::report_document(*store, *sweep, source, api::version());
 }
 
 int run(const Options& o) {

@@ -99,7 +99,7 @@ int run(Options o) {
 void add_sensitivity(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   experiments::SensitivityRequest& r = o->request;
-  r.sweep.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, api::results_version());
+  r.sweep.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sensitivity", "Which axes of a sweep an objective depends on");
   command->add_option("SPEC", r.sweep.file, "The sweep's file, YAML (docs/sweep.md)")->required()->check(some_text());
   command

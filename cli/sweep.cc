@@ -189,7 +189,7 @@ CLI::Option* add_slurm(CLI::App& command, Options& o) {
 
 void add_sweep(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  o->request.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, api::results_version());
+  o->request.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
   CLI::Option* file =
       command->add_option("SPEC", o->request.file, "The sweep's file, YAML (docs/sweep.md)")->check(some_text());

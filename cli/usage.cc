@@ -49,7 +49,7 @@ Names options_of(const CLI::App& command) {
 
 Names commands_of(const CLI::App& command) {
   Names names;
-  for (const CLI::App* c : command.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* c : command.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
     names.push_back(c->get_name());
   return names;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes OUT, a source file with the functions of api/simulate/code_version.h: names of the contents of the
-# libraries that times come from. SIMULATOR and OTHERS are their files, separated by commas.
+# libraries that times come from, and the version VERSION. SIMULATOR and OTHERS are their files, separated by commas.
 
 function(contents_of files out)
   string(REPLACE "," ";" files "${files}")
@@ -26,6 +26,10 @@ file(WRITE "${OUT}" "// Written by cmake/code_version.cmake.
 #include \"api/simulate/code_version.h\"
 
 namespace tilescope::api {
+
+std::string version() { return \"${VERSION}\"; }
+
+std::string tool_version() { return version() + \"+\" + results_version(); }
 
 std::string results_version() { return \"${results_version}\"; }
 

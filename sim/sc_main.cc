@@ -3,4 +3,4 @@
 
 // libsystemc needs one to link. Programs without one of their own, ours among them, take this; none of them calls it,
 // as simulations begin with sc_start.
-int sc_main(int, char**) { return 0; }
+[[gnu::visibility("default")]] int sc_main(int, char**) { return 0; }

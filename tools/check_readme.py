@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the documents true: python3 tools/check_readme.py [--root DIR] [--build DIR]
+"""Keeps the documents true: python3 tools/check_readme.py [--root DIR] [--build DIR] [--links | PAGE...]
 
-Commands: every fenced block of README.md whose first line starts with `$ ` is run, line by line as a user would type it
+Commands: every fenced block of a page (README.md where none is named) whose first line starts with `$ ` is run, line by line as a user would type it
 (from the root, by bash; a trailing backslash continues a line), and what it prints is compared with what the block shows.
 Lines must be equal but for blanks at their ends. In a line that holds `...` each `...` stands for any text, a number for
 any number and a run of blanks for any run of blanks; a line that is `...` alone stands for any number of lines.
 Comments just above a block: `<!-- not run: REASON -->` leaves it out, `<!-- exit status: N -->` expects its last command
 to end so (0 where nothing is said).
-Links: every relative link of README.md and docs/*.md leads to a file that exists.
+Links: every relative link of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/*.md leads to a file that exists, and what
+follows its `#` is a heading there, as GitHub names them. --links checks these alone, without a build.
 --build: the build folder that stands for `build/` in commands, for builds elsewhere.
 """
 import argparse
@@ -23,7 +24,9 @@ NUMBER = r"\d+(?:\.\d+)?"
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*\S.*-->")
 STATUS = re.compile(r"<!--\s*exit status:\s*(\d+)\s*-->")
-LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s+(\S+)")
+CODE = re.compile(r"(`+)(?:[^`\n]|\n(?!\s*\n))+\1")
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
+LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s+(\S+)")  # the text may begin a line above
 
 
 @dataclass
@@ -145,32 +148,61 @@ def check_commands(readme, root, build):
 
 
 def prose_lines(text):
-    """Numbered lines outside of fences, inline code removed."""
+    """Numbered lines outside of fences, inline code removed; code may go over a line's end, not over a paragraph's."""
     fenced = set()
     for start, inner, _ in blocks(text):
         fenced.update(range(start - 1, start + len(inner) + 1))
-    for number, line in enumerate(text.splitlines(), 1):
-        if number not in fenced:
-            yield number, re.sub(r"`[^`]*`", "", line)
+    lines = ["" if number in fenced else line for number, line in enumerate(text.splitlines(), 1)]
+    prose = CODE.sub(lambda code: "\n" * code.group().count("\n"), "\n".join(lines))
+    yield from enumerate(prose.split("\n"), 1)
+
+
+def anchors(document):
+    """The names of a document's headings: lower case, blanks as `-`, no punctuation, -1, -2 .. where names repeat."""
+    found = set()
+    fenced = {number for start, inner, _ in blocks(document.read_text())
+              for number in range(start - 1, start + len(inner) + 1)}
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        heading = HEADING.match(line)
+        if heading is None or number in fenced:
+            continue
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1))
+        name = unique = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        count = 0
+        while unique in found:
+            count += 1
+            unique = f"{name}-{count}"
+        found.add(unique)
+    return found
 
 
 def check_links(document, root):
     for number, line in prose_lines(document.read_text()):
         for match in LINK.finditer(line):
             target = match.group(1) or match.group(2)
-            path = target.split("#")[0]
-            if path and not re.match(r"[a-z][a-z0-9+.-]*:", target) and not (document.parent / path).exists():
-                yield f"{document.relative_to(root)}:{number}: link to '{target}': no such file"
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = document.parent / path if path else document
+            where = f"{document.relative_to(root)}:{number}: link to '{target}'"
+            if not file.exists():
+                yield f"{where}: no such file"
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                yield f"{where}: no such heading"
 
 
-def check(root, build):
-    readme = root / "README.md"
-    if not readme.exists():
-        return ["README.md: no such file"]
-    problems = []
-    for document in [readme, *sorted((root / "docs").glob("*.md"))]:
-        problems.extend(check_links(document, root))
-    problems.extend(check_commands(readme, root, build))
+def documents(root):
+    named = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    return [path for path in named if path.exists()] + sorted((root / "docs").glob("*.md"))
+
+
+def check(root, build, pages=("README.md",)):
+    absent = [f"{page}: no such file" for page in pages if not (root / page).exists()]
+    if absent:
+        return absent
+    problems = [problem for document in documents(root) for problem in check_links(document, root)]
+    for page in pages:
+        problems.extend(check_commands(root / page, root, build))
     return problems
 
 
@@ -178,8 +210,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--build", type=Path)
+    parser.add_argument("--links", action="store_true")
+    parser.add_argument("pages", nargs="*", metavar="PAGE")
     options = parser.parse_args()
-    problems = check(options.root.resolve(), options.build and options.build.resolve())
+    if options.links and options.pages:
+        parser.error("--links runs no page's commands")
+    pages = () if options.links else options.pages or ("README.md",)
+    problems = check(options.root.resolve(), options.build and options.build.resolve(), pages)
     for problem in problems:
         print(problem)
     print(f"documents: {len(problems)} problems" if problems else "documents: ok")

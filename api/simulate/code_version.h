@@ -6,6 +6,10 @@
 
 namespace tilescope::api {
 
+// The version of Tilescope, as in 0.1.0, and the same with results_version, as stores name what computed them.
+std::string version();
+std::string tool_version();
+
 // Hash of all code that constructed programs and their times depend on. Stores of sweeps with different hashes are not
 // mixed.
 std::string results_version();

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constructs, predicts and simulates a product on a chip file: product CHIP.yaml
+// Constructs, predicts and simulates a product on a chip: product CHIP, a device's name or a YAML file
 #include <cstdio>
-
-#include "api/compile.h"
-#include "api/simulate/simulate.h"
-#include "arch/load.h"
+#include <tilescope/tilescope.hpp>
 
 int main(int argc, char** argv) {
-  using namespace tilescope;
-  base::Diagnostics diags;
-  const auto silent = [](std::size_t, std::size_t) {};
-  const auto chip = argc == 2 ? arch::load_arch(argv[1], {}, diags) : std::nullopt;
-  api::Workload work;
-  work.op = "C[m,n] +=! A[m,k] * B[k,n]";
-  work.sizes = "m=1024,n=1024,k=1024";
-  api::ProgramSource source;
-  source.workload = work;
-  const auto compiled = chip ? api::compile(work, *chip, {}, 10, 1, silent, diags) : std::nullopt;
-  const auto simulated =
-      compiled ? api::simulate(source, *chip, api::SimulationMode::kSampled, 1, {}, silent, diags) : std::nullopt;
-  for (const std::string& error : diags.formatted_errors()) std::fprintf(stderr, "%s\n", error.c_str());
-  if (!simulated || !simulated->front().simulation) return 1;
-  std::printf("predicted %.2f us, simulated %.2f us\n", compiled->front().programs.front().prediction.predicted_us,
-              simulated->front().simulation->simulated_us);
+  try {
+    const tilescope::Chip chip(argc > 1 ? argv[1] : "v100");
+    const auto work = tilescope::Work::op("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
+    const tilescope::Table best = construct(work, chip);
+    const tilescope::Table simulated = simulate(work, chip);
+    std::printf("predicted %.2f us, simulated %.2f us, bound by %s\n", best.number(0, "predicted_us"),
+                simulated.number(0, "simulated_us"), best.text(0, "bottleneck").value_or("").c_str());
+  } catch (const tilescope::InputError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
 }

@@ -56,19 +56,20 @@ Value value_of(const StoredAxis& a, const StoredValue& v) {
   return base::unless_empty(v.text);
 }
 
-// Names of columns in their order, and the place of each.
+// Columns in their order, and the place of each.
 class Columns {
  public:
-  std::size_t of(const std::string& name) {
-    const auto [entry, fresh] = places_.emplace(name, names_.size());
-    if (fresh) names_.push_back(name);
+  std::size_t of(const base::Column& column) {
+    const auto [entry, fresh] = places_.emplace(column.name, columns_.size());
+    if (fresh) columns_.push_back({std::string(column.name), std::string(column.unit), std::string(column.about)});
     return entry->second;
   }
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<TableColumn>& all() const { return columns_; }
+  std::size_t size() const { return columns_.size(); }
 
  private:
-  std::vector<std::string> names_;
-  std::map<std::string, std::size_t> places_;
+  std::vector<TableColumn> columns_;
+  std::map<std::string, std::size_t, std::less<>> places_;
 };
 
 // One row as cells of the columns, which it may widen.
@@ -85,29 +86,33 @@ class RowWriter {
   // The cells stay valid until the next call.
   const std::vector<Value>& cells(const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     std::fill(cells_.begin(), cells_.end(), Value(nullptr));
-    put("sweep", sweep_.title);
-    put("point", p.ordinal);
-    put("is_base", p.is_base);
-    if (sweep_.axes.empty() || sweep_.axes.front().name != "base") put("base", p.base);
+    put({"sweep", "", "Title of the sweep."}, sweep_.title);
+    put({"point", "", "Number of the point in the grid."}, p.ordinal);
+    put({"is_base", "", "Whether the point is a base chip as it is."}, p.is_base);
+    if (sweep_.axes.empty() || sweep_.axes.front().name != "base") put({"base", "", "The base chip."}, p.base);
     for (std::size_t a = 0; a < sweep_.axes.size(); ++a)
-      put(column_of(sweep_.axes[a]), value_of(sweep_.axes[a], p.at[a]));
+      put({column_of(sweep_.axes[a]), sweep_.axes[a].unit, "Value of the axis."}, value_of(sweep_.axes[a], p.at[a]));
     if (sweep_.objectives) put_objectives(judgements_[places_.at(p.ordinal)]);
-    put("workload", w.name);
-    put("kind", w.kind);
-    put("weight", number(w.weight));
+    put({"workload", "", "The operator."}, w.name);
+    put({"kind", "", "What kind of operator it is."}, w.kind);
+    put({"weight", "", "Weight of the operator in totals."}, number(w.weight));
     static const api::Prediction kNone;
     const bool predicted = r != nullptr && r->prediction;
     put_elements(predicted ? *r->prediction : kNone, predicted, Elements::kSingle);
-    put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
-    put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
-    if (sweep_.multi_fidelity) put("chosen", base::unless_empty(std::string(name_of(p.chosen))));
-    put("error", base::unless_empty(!p.refused.empty()  ? "refused: " + p.refused
-                                    : !p.pruned.empty() ? "not constructed: " + p.pruned
-                                    : r == nullptr      ? ""
-                                    : !r->error.empty() ? r->error
-                                                        : r->simulation_error));
-    put("chip", base::unless_empty(p.chip));
-    put("program", r == nullptr ? Value() : base::unless_empty(r->program));
+    put({"simulated_us", "us", "Time by the simulator."},
+        r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
+    put({"measured_us", "us", "Time on the chip itself."},
+        r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
+    if (sweep_.multi_fidelity)
+      put({"chosen", "", "Why a multi-fidelity sweep simulates the point."},
+          base::unless_empty(std::string(name_of(p.chosen))));
+    put({"error", "", "Why there is no time."}, base::unless_empty(!p.refused.empty()  ? "refused: " + p.refused
+                                                                   : !p.pruned.empty() ? "not constructed: " + p.pruned
+                                                                   : r == nullptr      ? ""
+                                                                   : !r->error.empty() ? r->error
+                                                                                       : r->simulation_error));
+    put({"chip", "", "Hash of the chip."}, base::unless_empty(p.chip));
+    put({"program", "", "Hash of the program."}, r == nullptr ? Value() : base::unless_empty(r->program));
     if (predicted) put_elements(*r->prediction, true, Elements::kNested);
     return cells_;
   }
@@ -115,13 +120,15 @@ class RowWriter {
  private:
   void put_objectives(const Judgement& j) {
     for (std::size_t o = 0; o < objectives_.size(); ++o)
-      put(objectives_[o].column, j.values[o] ? Value(*j.values[o] * objectives_[o].factor) : Value(nullptr));
-    put("violation_ratio", j.violation());
-    put("on_front", j.on_front);
+      put({objectives_[o].column, objectives_[o].unit, "An objective of the sweep."},
+          j.values[o] ? Value(*j.values[o] * objectives_[o].factor) : Value(nullptr));
+    put({"violation_ratio", "", "Sum over the constraints of the amount beyond the bound over the bound."},
+        j.violation());
+    put({"on_front", "", "Whether no other point is better in every objective."}, j.on_front);
   }
 
-  void put(const std::string& name, Value v) {
-    const std::size_t c = columns_.of(name);
+  void put(const base::Column& column, Value v) {
+    const std::size_t c = columns_.of(column);
     if (cells_.size() <= c) cells_.resize(c + 1);
     cells_[c] = std::move(v);
   }
@@ -132,7 +139,7 @@ class RowWriter {
   void put_elements(const api::Prediction& p, bool known, Elements which) {
     base::cells_of(p, [&](const base::Column& cell, Value v) {
       if ((cell.name.find('.') != std::string_view::npos) == (which == Elements::kNested))
-        put(std::string(cell.name), known ? std::move(v) : Value(nullptr));
+        put(cell, known ? std::move(v) : Value(nullptr));
     });
   }
 
@@ -144,29 +151,44 @@ class RowWriter {
   std::vector<Value> cells_;
 };
 
-std::string json_line(const std::vector<Value>& cells, const std::vector<std::string>& names) {
+std::vector<Value> header_of(const std::vector<TableColumn>& columns) {
+  std::vector<Value> out;
+  for (const TableColumn& c : columns) out.emplace_back(c.name);
+  return out;
+}
+
+std::string json_line(const std::vector<Value>& cells, const std::vector<TableColumn>& columns) {
   base::Map out;
   for (std::size_t c = 0; c < cells.size(); ++c)
-    if (!cells[c].is_null()) out.push_back({names[c], cells[c]});
+    if (!cells[c].is_null()) out.push_back({columns[c].name, cells[c]});
   return base::to_json(std::move(out)) + '\n';
 }
 
 }  // namespace
 
-std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,
-                        const std::function<void(std::string_view)>& write) {
+void each_table_row(const Store& store, const StoredSweep& sweep, const VisitTableRow& visit) {
   Columns columns;
   RowWriter rows(store, sweep, columns);
-  if (form == TableForm::kCsv) {  // all columns are known before the first row is written
-    store.each_row(sweep,
-                   [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) { rows.cells(p, w, r); });
-    std::vector<Value> names(columns.names().begin(), columns.names().end());
-    write(api::csv_line(names, names.size()));
-  }
-  std::size_t written = 0;
   store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     const std::vector<Value>& cells = rows.cells(p, w, r);
-    write(form == TableForm::kCsv ? api::csv_line(cells, columns.names().size()) : json_line(cells, columns.names()));
+    visit(columns.all(), cells);
+  });
+}
+
+std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,
+                        const std::function<void(std::string_view)>& write) {
+  std::size_t columns = 0;
+  if (form == TableForm::kCsv) {  // all columns are known before the first row is written
+    std::vector<TableColumn> known;
+    each_table_row(store, sweep, [&](const std::vector<TableColumn>& all, const std::vector<Value>&) {
+      if (all.size() > known.size()) known = all;
+    });
+    columns = known.size();
+    write(api::csv_line(header_of(known), columns));
+  }
+  std::size_t written = 0;
+  each_table_row(store, sweep, [&](const std::vector<TableColumn>& all, const std::vector<Value>& cells) {
+    write(form == TableForm::kCsv ? api::csv_line(cells, columns) : json_line(cells, all));
     ++written;
   });
   return written;
@@ -235,14 +257,14 @@ std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& swee
                              const std::string& path) {
   api::NewFile file(path);
   for (const OperatorAtPoint& op : at.operators) {
-    std::vector<std::string> names = {"sweep", "point"};
+    std::vector<TableColumn> names = {{"sweep", "", ""}, {"point", "", ""}};
     std::vector<Value> cells = {sweep.title, at.point.ordinal};
     for (base::Entry& e : entries_of(op)) {
-      names.push_back(std::move(e.key));
+      names.push_back({std::move(e.key), "", ""});
       cells.push_back(std::move(e.value));
     }
     const bool first = &op == &at.operators.front();
-    if (first && form == TableForm::kCsv) file.write(api::csv_line({names.begin(), names.end()}, names.size()));
+    if (first && form == TableForm::kCsv) file.write(api::csv_line(header_of(names), names.size()));
     file.write(form == TableForm::kCsv ? api::csv_line(cells, names.size()) : json_line(cells, names));
   }
   file.finish();

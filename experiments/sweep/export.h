@@ -48,6 +48,17 @@ base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep);
 std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
                              const std::string& path);
 
+// A column of the table of all rows; its name ends in its unit.
+struct TableColumn {
+  std::string name, unit, about;
+};
+
+// Calls `visit` for every row in turn, with the columns that are known by then and the cells of the first ones of them;
+// cells of unknown values are null. A row may add columns.
+using VisitTableRow =
+    std::function<void(const std::vector<TableColumn>& columns, const std::vector<base::Value>& cells)>;
+void each_table_row(const Store& store, const StoredSweep& sweep, const VisitTableRow& visit);
+
 // Writes the table piece by piece and returns its number of rows. CSV has a header line, and empty cells for unknown
 // values; JSON lines leave out such keys. Column names contain their units.
 std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,

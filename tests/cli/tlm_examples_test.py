@@ -122,7 +122,8 @@ def main():
             return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run("cmake", "--install", binaries, "--prefix", folder / "installed", "--component", "systemc")
+        for component in ("systemc", "data"):
+            run("cmake", "--install", binaries, "--prefix", folder / "installed", "--component", component)
         environment = {**os.environ, "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1",
                        "TILESCOPE_HOME": str(folder / "installed/share/tilescope")}
         good = check_platform(build("tlm_platform", 17, folder), binaries / "tilescope", folder, environment)

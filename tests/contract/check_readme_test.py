@@ -18,7 +18,7 @@ def block(*lines):
 
 
 class CheckReadmeTest(unittest.TestCase):
-    def check(self, readme, files=None, build=None):
+    def check(self, readme, files=None, build=None, pages=("README.md",)):
         with tempfile.TemporaryDirectory() as folder:
             for path, text in {"README.md": readme, **(files or {})}.items():
                 file = Path(folder) / path
@@ -26,7 +26,7 @@ class CheckReadmeTest(unittest.TestCase):
                 file.write_text(text)
                 file.chmod(0o755)
             with contextlib.redirect_stdout(io.StringIO()):
-                return check_readme.check(Path(folder), build and Path(folder) / build)
+                return check_readme.check(Path(folder), build and Path(folder) / build, pages)
 
     def expect_ok(self, readme, files=None, build=None):
         self.assertEqual(self.check(readme, files, build), [])
@@ -86,12 +86,34 @@ class CheckReadmeTest(unittest.TestCase):
         self.expect_ok(block("$ build/tool", "hello", "$ ls ./build/tool", "build/tool"), tool, "elsewhere")
 
     def test_links(self):
-        links = "[a](docs/a.md) [b](docs/a.md#part) [c](https://example.org/x) [d](#here) `[e](no.md)`\n"
-        self.expect_ok(links + block("[f](no.md)"), {"docs/a.md": "[up](../README.md)\n"})
+        links = "[a](docs/a.md) [b](docs/a.md#part) [c](https://example.org/x) [d](#here) `[e](no.md)`\n# Here\n"
+        self.expect_ok(links + block("[f](no.md)"), {"docs/a.md": "## Part\n[up](../README.md)\n"})
         self.expect_one("text\n[a](docs/a.md)\n", "README.md:2: link to 'docs/a.md': no such file")
+        self.expect_one("a link\n[over two\nlines](docs/a.md)\n", "README.md:3: link to 'docs/a.md': no such file")
+        self.expect_one("`code\nin two lines` and [a](b.md), `more`", "README.md:2: link to 'b.md': no such file")
         self.expect_one("[a]: picture.png\n", "README.md:1: link to 'picture.png'")
         problems = self.check("", {"docs/a.md": "[a](README.md)\n"})
         self.assertEqual(problems, ["docs/a.md:1: link to 'README.md': no such file"])
+
+    def test_anchors(self):
+        page = "# What it ignores\n## `--legend` of [a table](a.md)\n## Twice\n## Twice\n" + block("# no heading")
+        good = ("a.md#what-it-ignores", "a.md#--legend-of-a-table", "a.md#twice", "a.md#twice-1")
+        self.expect_ok(" ".join(f"[x](docs/{target})" for target in good), {"docs/a.md": page})
+        for target in ("docs/a.md#what", "docs/a.md#twice-2", "docs/a.md#no-heading", "#here"):
+            problems = self.check(f"[x]({target})\n# There\n", {"docs/a.md": page})
+            self.assertEqual(problems, [f"README.md:1: link to '{target}': no such heading"])
+        for document in ("CHANGELOG.md", "CONTRIBUTING.md"):
+            self.assertEqual(len(self.check("", {document: "[x](#there)\n"})), 1)
+
+    def test_pages(self):
+        files = {"docs/a.md": block("$ echo one", "two"), "docs/b.md": block("$ echo one", "one")}
+        self.assertEqual(self.check(block("$ false"), files, pages=("docs/b.md",)), [])
+        problems = self.check("", files, pages=("docs/b.md", "docs/a.md"))
+        self.assertEqual(len(problems), 1)
+        self.assertIn("a.md:2:", problems[0])
+        self.assertEqual(self.check("", files, pages=("docs/c.md",)), ["docs/c.md: no such file"])
+        self.assertEqual(self.check("[x](no.md)\n" + block("$ false"), files, pages=()),
+                         ["README.md:1: link to 'no.md': no such file"])
 
     def test_a_missing_readme(self):
         with tempfile.TemporaryDirectory() as folder:

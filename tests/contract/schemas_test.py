@@ -141,7 +141,7 @@ class SchemasTest(unittest.TestCase):
         chips = sorted((ROOT / "arch/devices").glob("*.yaml"))
         self.assertGreater(len(chips), 20)
         of_studies = (ROOT / "experiments/studies").glob("*/chips/*.yaml")
-        self.expect_valid(validator, [*chips, *of_studies, ROOT / "docs/my_chip.yaml"])
+        self.expect_valid(validator, [*chips, *of_studies, ROOT / "docs/my_chip.yaml", ROOT / "docs/tutorial/lite.yaml"])
         self.expect_refused(validator, "tests/error/arch", WELL_FORMED_CHIPS)
 
     def test_suites(self):
@@ -162,7 +162,7 @@ class SchemasTest(unittest.TestCase):
         validator = self.validator("experiments/sweep/schema.json")
         sweeps = sorted((ROOT / "experiments/studies").glob("*/*.yaml"))
         self.assertGreaterEqual(len(sweeps), 5)
-        self.expect_valid(validator, sweeps)
+        self.expect_valid(validator, [*sweeps, ROOT / "docs/tutorial/sweep.yaml"])
         self.expect_refused(validator, "tests/error/sweep", WELL_FORMED_SWEEPS)
 
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` copies, by component: tools (programs), library (libtilescope.so), data (devices, suites,
+# networks, schemas, sources that kernels are compiled with, the report's page), devel (headers, CMake and pkg-config
+# files), systemc, python. Nothing of it holds a path of the build, and a moved prefix works.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(data ${CMAKE_INSTALL_DATADIR}/tilescope)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilescope)
+
+install(TARGETS tilescope tilescope_gpu RUNTIME COMPONENT tools)
+set(completion ${PROJECT_SOURCE_DIR}/cli/completion)
+install(FILES ${completion}/tilescope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME tilescope COMPONENT tools)
+install(FILES ${completion}/_tilescope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT tools)
+install(FILES ${completion}/tilescope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+  COMPONENT tools)
+install(TARGETS libtilescope EXPORT tilescopeTargets
+  LIBRARY COMPONENT library NAMELINK_COMPONENT devel
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# At the places that they have in the tree, as base/home.h looks for them.
+foreach(folder arch/devices energy/technology expr/suites graph/networks experiments/data/published
+        experiments/data/measured backends/cuda/host)
+  get_filename_component(parent ${folder} DIRECTORY)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${data}/${parent} COMPONENT data)
+endforeach()
+foreach(schema arch/schema.json expr/suite.schema.json graph/network.schema.json experiments/sweep/schema.json
+        import/ramulator2_presets.yaml)
+  get_filename_component(parent ${schema} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${schema} DESTINATION ${data}/${parent} COMPONENT data)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/web/report.html DESTINATION ${data}/build/web COMPONENT data OPTIONAL)
+
+file(RELATIVE_PATH pc_libdir /${CMAKE_INSTALL_PREFIX} /${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tilescope.pc.in ${PROJECT_BINARY_DIR}/tilescope.pc @ONLY)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tilescopeConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/tilescopeConfig.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_DATADIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilescopeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+set(config ${PROJECT_BINARY_DIR}/tilescopeConfig.cmake ${PROJECT_BINARY_DIR}/tilescopeConfigVersion.cmake)
+set(headers ${PROJECT_SOURCE_DIR}/include/tilescope)
+install(FILES ${headers}/tilescope.h ${headers}/tilescope.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilescope
+  COMPONENT devel)
+install(EXPORT tilescopeTargets NAMESPACE tilescope:: DESTINATION ${package} COMPONENT devel)
+install(FILES ${config} DESTINATION ${package} COMPONENT devel)
+install(FILES ${PROJECT_BINARY_DIR}/tilescope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT devel)
+
+install(FILES ${config} DESTINATION ${package} COMPONENT systemc)
+install(FILES ${headers}/dram_plugin.h ${headers}/systemc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilescope
+  COMPONENT systemc)
+install(TARGETS tilescope_systemc ARCHIVE COMPONENT systemc)
+
+if(TARGET tilescope_python)
+  install(TARGETS tilescope_python LIBRARY DESTINATION lib/python3/dist-packages/tilescope COMPONENT python)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/tilescope DESTINATION lib/python3/dist-packages COMPONENT python
+    FILES_MATCHING PATTERN *.py PATTERN *.pyi PATTERN py.typed)
+endif()
