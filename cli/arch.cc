@@ -9,12 +9,14 @@
 #include "arch/derive.h"
 #include "arch/key.h"
 #include "arch/unused_keys.h"
+#include "cli/arch_new.h"
 #include "cli/chip_cost.h"
 #include "cli/chip_picture.h"
 #include "cli/command.h"
 #include "cli/legend.h"
 #include "cli/table.h"
 #include "cli/usage.h"
+#include "import/dramsim3_export.h"
 
 namespace tilescope::cli {
 namespace {
@@ -64,11 +66,20 @@ void print_outline(const base::Value& v, int depth) {
     for (const base::Value& item : *items) line("-", item);
 }
 
-int show(const ArchOptions& options, const std::string& svg, const CostOptions& costs, bool json) {
+int show_dramsim3(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
+  const auto text = importers::to_dramsim3(a, {diags.add_source(name)}, diags);
+  if (!text) return report(diags);
+  report_notes(diags);
+  fmt::print("{}", *text);
+  return kDone;
+}
+
+int show(const ArchOptions& options, const std::string& svg, const CostOptions& costs, bool dramsim3, bool json) {
   base::Diagnostics diags;
   const auto a = options.load(diags);
   if (!a) return report(diags);
   if (costs.any()) return show_costs(*a, {diags.add_source(options.name())}, costs, diags);
+  if (dramsim3) return show_dramsim3(*a, options.name(), diags);
   report_notes(diags);
   if (svg == "-")
     fmt::print("{}", picture_of(*a).str());
@@ -124,14 +135,14 @@ void list_unheard(bool json) {
 }  // namespace
 
 void add_arch(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("arch", "Chips: list, show, check, schema");
+  CLI::App* command = app.add_subcommand("arch", "Chips: list, show, check, new, schema");
   command->require_subcommand(1);
   struct Options {
     ArchOptions arch;
     std::vector<std::string> files;
     std::string svg;
     CostOptions costs;
-    bool json = false, unused = false, strict = false;
+    bool json = false, unused = false, strict = false, dramsim3 = false;
   };
   auto o = std::make_shared<Options>();
 
@@ -148,11 +159,12 @@ void add_arch(CLI::App& app, int& status) {
   shows->add_flag("--area", o->costs.area, "The area of its die by parts, each with rule and source, instead")
       ->excludes(svg);
   shows->add_flag("--price", o->costs.price, "Its price by parts, each with rule and source, instead")->excludes(svg);
+  shows->add_flag("--dramsim3", o->dramsim3, "Its DRAM as a configuration of DRAMsim3 (.ini), instead")->excludes(svg);
   add_legend(*shows, o->costs.legend);
   add_json(*shows, o->json);
   shows->callback([o, &status] {
     o->costs.json = o->json;
-    status = show(o->arch, o->svg, o->costs, o->json);
+    status = show(o->arch, o->svg, o->costs, o->dramsim3, o->json);
   });
 
   CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files, and what they leave open");
@@ -160,6 +172,8 @@ void add_arch(CLI::App& app, int& status) {
   add_json(*checks, o->json);
   checks->add_flag("--strict", o->strict, "Advice is an error too: what the file leaves open or contradicts");
   checks->callback([o, &status] { status = check(o->files, o->strict, o->json); });
+
+  add_arch_new(*command, status);
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");

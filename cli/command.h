@@ -31,8 +31,8 @@ inline constexpr int kBadInput = 2;
 // clang-format off
 #define TILESCOPE_SUBCOMMANDS(X) \
   X(arch) X(diff) X(compile) X(predict) X(compare) X(explain) X(limit) X(calibrate) X(simulate) X(trace) X(emit) \
-  X(verify) X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(sensitivity) X(search_quality) X(suite) X(network) X(doctor) \
-  X(complete)
+  X(verify) X(measure) X(sweep) X(status) X(merge) X(export) X(report) X(sensitivity) X(search_quality) X(suite) X(network) \
+  X(import) X(doctor) X(complete)
 // clang-format on
 
 // Each adds its subcommand; running it writes its exit status to `status`.

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = "base arch expr tile lower model construct sim backends experiments targets cli".split()
+FOLDERS = "base arch expr tile lower model construct sim backends experiments targets import cli".split()
 FAMILIES = {"transfer", "microkernel", "pipeline"}
 # Cores that exchange have none of the families; their boxes and rotating operands are other things.
 OTHER_CLASS = {"bsp", "ipu_sim"}

@@ -17,20 +17,20 @@ TEST_F(Usage, OfCommands) {
       bad_input({}),
       "tilescope: expected a command: arch, diff, compile, predict, compare, explain, limit, calibrate, simulate, "
       "trace, emit, "
-      "verify, measure, sweep, status, merge, export, report, sensitivity, search, suite, network, doctor; see "
+      "verify, measure, sweep, status, merge, export, report, sensitivity, search, suite, network, import, doctor; see "
       "tilescope --help\n");
   EXPECT_EQ(
       bad_input({"compil"}),
       "tilescope: unknown command 'compil', expected one of arch, diff, compile, predict, compare, explain, limit, "
       "calibrate, simulate, trace, emit, verify, measure, sweep, status, merge, export, report, sensitivity, search, "
-      "suite, network, doctor; "
+      "suite, network, import, doctor; "
       "did you "
       "mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
-            "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
+            "tilescope arch: expected a command: list, show, check, new, schema; see tilescope arch --help\n");
   EXPECT_EQ(
       bad_input({"arch", "shwo"}),
-      "tilescope arch: unknown command 'shwo', expected one of list, show, check, schema; did you mean 'show'?\n");
+      "tilescope arch: unknown command 'shwo', expected one of list, show, check, new, schema; did you mean 'show'?\n");
 }
 
 TEST_F(Usage, OfOptions) {

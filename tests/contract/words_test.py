@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = re.compile(r"\b(nobody|somebody|whoever)\b", re.IGNORECASE)
-FOLDERS = "base arch energy expr tile lower model construct sim backends targets experiments cli platform include".split()
+FOLDERS = "base arch energy expr tile lower model construct sim backends targets experiments cli platform include import".split()
 
 
 class WordsTest(unittest.TestCase):

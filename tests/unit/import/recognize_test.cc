@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/recognize.h"
+
+#include <gmock/gmock.h>
+
+#include "arch/load.h"
+#include "tests/unit/import/import_file.h"
+
+namespace tilescope::tests {
+namespace {
+
+TEST(Recognize, EveryFileIsOfItsFormat) {
+  for (const FormatFile& f : format_files()) {
+    const auto kind = importers::recognize(text_of_format_file(f.file));
+    ASSERT_TRUE(kind) << f.file;
+    EXPECT_EQ(kind->format, f.format) << f.file;
+  }
+}
+
+TEST(Recognize, OneToolsFileForAnother) {
+  for (const FormatFile& f : format_files())
+    for (const importers::Format& other : importers::formats()) {
+      if (other.name == f.format) continue;
+      base::Diagnostics diags;
+      EXPECT_FALSE(import_of(std::string(other.name), text_of_format_file(f.file), diags));
+      ASSERT_EQ(diags.errors().size(), 1) << f.file << " as " << other.name;
+      EXPECT_THAT(diags.formatted_errors()[0], testing::StartsWith("input: this is a")) << other.name;
+      EXPECT_THAT(diags.formatted_errors()[0], testing::EndsWith("; its format is " + f.format)) << other.name;
+    }
+}
+
+TEST(Recognize, FilesThatNoReaderTakes) {
+  base::Diagnostics diags;
+  const auto refuse = [&](const std::string& format, const std::string& text) { import_of(format, text, diags); };
+  refuse("zigzag", text_of_format_file("zigzag_mapping.yaml"));
+  refuse("timeloop", "architecture:\n  version: 0.4\n  nodes:\n  - !Container\n    name: x\n");
+  refuse("scalesim", "[general]\nrun_name = x\n[architecture_presets]\nArrayHeight: 32\n");
+  refuse("gpgpusim", text_of_file(source_path("arch/devices/v100.yaml")));
+  refuse("zigzag", text_of_file(source_path("expr/suites/fused.yaml")));
+  refuse("dramsim3", text_of_file(source_path("arch/devices/memory/ddr4_8gb_x8_3200.yaml")));
+  EXPECT_THAT(diags.sentences(), testing::ElementsAre("this is a ZigZag mapping, not a ZigZag workload",
+                                                      "this is a Timeloop architecture, not a Timeloop problem",
+                                                      "this is a SCALE-Sim architecture, not a SCALE-Sim topology",
+                                                      "this is a chip of Tilescope, not a GPGPU-Sim configuration",
+                                                      "this is a suite of Tilescope, not a ZigZag workload",
+                                                      "this is a memory of Tilescope, not a DRAMsim3 configuration"));
+}
+
+TEST(Recognize, AnUnknownFormat) {
+  base::Diagnostics diags;
+  EXPECT_FALSE(import_of("timelop", "", diags));
+  EXPECT_THAT(diags.formatted_errors()[0], testing::EndsWith("got 'timelop'; did you mean 'timeloop'?"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests
