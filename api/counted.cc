@@ -24,7 +24,8 @@ WorkCounts work_counts_of(const energy::Counts& counts, const arch::ArchSpec& a)
 }
 
 std::optional<EnergyRow> energy_row_of(const energy::Counts& counts, double time_us, const arch::ArchSpec& a,
-                                       const energy::TimeAt& time_at, std::optional<std::string>& lacking) {
+                                       const energy::TimeAt& time_at, std::optional<std::string>& lacking,
+                                       double near_limit) {
   if (!a.power && !a.energy) return std::nullopt;
   if (const std::vector<std::string> keys = energy::missing_keys(a, counts); !keys.empty()) {
     lacking = fmt::format("{}", fmt::join(keys, "; "));
@@ -34,7 +35,7 @@ std::optional<EnergyRow> energy_row_of(const energy::Counts& counts, double time
   EnergyRow out{own.uj(), own.power_w(), {}, {}, {}, {}};
   for (const energy::Part& p : own.parts) out.parts.push_back({p.name, p.uj});
   if (!time_at) return out;
-  if (const auto limited = energy::at_limit(a, counts, own, time_at)) {
+  if (const auto limited = energy::at_limit(a, counts, own, time_at, near_limit)) {
     out.limit_clock_mhz = static_cast<double>(limited->clock.n) * 1e-6;
     out.time_at_limit_us = limited->time_us;
     out.energy_at_limit_uj = limited->uj();

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "api/common/new_file.h"
+#include "cli/overrides.h"
 #include "cli/usage.h"
 
 namespace tilescope::cli {
@@ -26,9 +27,9 @@ void ArchOptions::add_to(CLI::App& command, Form form) {
       ->needs(arch);
 }
 
-std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) const {
+std::vector<arch::Override> read_overrides(const std::vector<std::string>& sets, base::Diagnostics& diags) {
   std::vector<arch::Override> out;
-  for (const std::string& set : sets_) {
+  for (const std::string& set : sets) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {
       diags.error({diags.add_source("--set " + set)}, "expected path=value, such as memory.smem.banks=16");
@@ -37,6 +38,10 @@ std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) con
     out.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
   return out;
+}
+
+std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) const {
+  return read_overrides(sets_, diags);
 }
 
 std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags, arch::Use use) const {

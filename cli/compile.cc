@@ -12,6 +12,7 @@
 #include "api/simulate/evaluate.h"
 #include "cli/command.h"
 #include "cli/compile_tables.h"
+#include "cli/energy_table.h"
 #include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
@@ -123,9 +124,7 @@ int run(const Options& o) {
                            : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
   if (o.stats) check_stats(search, a, diags);
-  if (o.energy && a && !a->power && !a->energy)
-    diags.error({diags.add_source("--energy")},
-                fmt::format("the file of {} states neither `power` nor `energy`", a->name));
+  if (o.energy && a) check_energy(*a, diags);
   if (!diags.ok()) {
     api::check(workload, diags);
     return report(diags);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/energy_table.h"
 #include "cli/table.h"
 #include "cli/total_columns.h"
 
@@ -265,50 +266,12 @@ void print_stats(const std::vector<CompiledOperator>& operators) {
   table.print();
 }
 
-namespace {
-
-// The parts of an energy that are above a hundredth of it, largest first: "dram 41 %, leakage 20 %".
-std::string parts_text(const api::EnergyRow& e) {
-  constexpr double kShown = 0.01;
-  std::vector<api::NamedNumber> parts = e.parts;
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const api::NamedNumber& a, const api::NamedNumber& b) { return a.number > b.number; });
-  std::string out;
-  for (const api::NamedNumber& p : parts)
-    if (p.number > kShown * e.energy_uj)
-      out += fmt::format("{}{} {:.0f} %", out.empty() ? "" : ", ", p.name, 100 * p.number / e.energy_uj);
-  return out;
-}
-
-}  // namespace
-
 void print_energy(const std::vector<CompiledOperator>& operators) {
-  fmt::print("\n");
-  Table table({{"operator"},
-               {"predicted", true},
-               {"power", true},
-               {"energy", true},
-               {"clock at limit", true},
-               {"time at limit", true},
-               {"energy at limit", true},
-               {"parts of the energy"}});
+  EnergyTable table("operator", "predicted");
   for (const CompiledOperator& op : operators) {
     if (op.programs.empty()) continue;
     const api::Prediction& p = api::best_of(op).prediction;
-    if (!p.energy) {
-      table.add({op.id, time_text(p.predicted_us), "-", "-", "-", "-", "-", "no " + p.no_energy.value_or("figures")});
-      continue;
-    }
-    const api::EnergyRow& e = *p.energy;
-    std::vector<std::string> row = {op.id, time_text(p.predicted_us), fmt::format("{:.0f} W", e.power_w),
-                                    energy_text(e.energy_uj)};
-    if (e.limit_clock_mhz)
-      row.insert(row.end(), {fmt::format("{:.0f} MHz", *e.limit_clock_mhz), time_text(*e.time_at_limit_us),
-                             energy_text(*e.energy_at_limit_uj)});
-    else
-      row.insert(row.end(), {"none", "-", "-"});
-    row.push_back(parts_text(e));
-    table.add(row);
+    table.add(op.id, p.predicted_us, p.energy, p.no_energy);
   }
   table.print();
 }

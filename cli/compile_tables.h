@@ -27,10 +27,10 @@ void print_suite(const std::vector<api::CompiledOperator>& operators,
 // which the first program may be beaten; then the sums.
 void print_stats(const std::vector<api::CompiledOperator>& operators);
 
-// Prints one row per program that the chip's compiler compiled: its assumed and its actual resources.
-// Power and energy of every operator's first program, and its time at the clock that the board's limit leaves.
+// Prints power and energy of every operator's first program, and its time at the clock that the board's limit leaves.
 void print_energy(const std::vector<api::CompiledOperator>& operators);
 
+// Prints one row per program that the chip's compiler compiled: its assumed and its actual resources.
 void print_usage(const std::vector<api::CompiledOperator>& operators);
 
 }  // namespace tilescope::cli

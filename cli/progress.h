@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A progress line on stderr for work that lasts over a second: a line that rewrites itself on a terminal, a plain line
-// every ten seconds elsewhere.
+// at once and every ten seconds elsewhere.
 
 #include <chrono>
 #include <cstddef>
@@ -23,10 +23,13 @@ class Progress {
 
   // `note` ends the line. `done_before` is what was done before this object was made; it does not count for the rate.
   void update(std::size_t done, std::size_t all, std::string_view note = {}, std::size_t done_before = 0);
+  // The same with the time left, where the caller knows better than by that rate.
+  void update(std::size_t done, std::size_t all, std::optional<double> seconds_left, std::string_view note,
+              std::size_t done_before);
 
  private:
   using Clock = std::chrono::steady_clock;
-  void print(std::size_t done, std::size_t all, double rate, std::string_view note);
+  void print(std::size_t done, std::size_t all, double rate, std::optional<double> seconds_left, std::string_view note);
 
   std::string what_;
   bool terminal_;

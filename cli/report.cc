@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@
 #include "cli/stored_sweep.h"
 #include "cli/usage.h"
 #include "experiments/report/network.h"
+#include "experiments/report/sensitivity.h"
 
 namespace tilescope::cli {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 struct Options {
   StoredSweepOptions sweep;
   std::string out;
+  std::vector<std::string> sensitivities;
   bool json = false;
 };
 
@@ -33,14 +37,18 @@ bool is_place_for_page(const std::string& file, base::Diagnostics& diags) {
 std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diags) {
   const std::string& source = o.sweep.store;
   if (experiments::is_network_document(source)) {
-    if (o.sweep.title.empty()) return experiments::network_report(source, api::version(), diags);
-    diags.error({diags.add_source("--sweep " + o.sweep.title)}, source + " is no store of sweeps");
+    const std::string misplaced = !o.sweep.title.empty()     ? "--sweep " + o.sweep.title
+                                  : !o.sensitivities.empty() ? "--sensitivity " + o.sensitivities.front()
+                                                             : std::string();
+    if (misplaced.empty()) return experiments::network_report(source, api::version(), diags);
+    diags.error({diags.add_source(misplaced)}, source + " is no store of sweeps");
     return std::nullopt;
   }
   const auto store = experiments::Store::open(source, diags);
   const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
-  if (!sweep) return std::nullopt;
-  return experiments::report_document(*store, *sweep, source, api::version());
+  auto sensitivities = sweep ? experiments::sensitivities_of(o.sensitivities, *sweep, diags) : std::nullopt;
+  if (!sensitivities) return std::nullopt;
+  return experiments::report_document(*store, *sweep, source, api::version(), *std::move(sensitivities));
 }
 
 int run(const Options& o) {
@@ -73,6 +81,11 @@ void add_report(CLI::App& app, int& status) {
   command->get_option("STORE")->description(
       "The store of a sweep, or a network's times: network.json, as network --arch A -o DIR writes it");
   auto* out = command->add_option("-o,--output", o->out, "The file to write: .html")->check(some_text());
+  command
+      ->add_option("--sensitivity", o->sensitivities,
+                   "What `sensitivity --json` has printed of the same sweep, for the page; once for each objective")
+      ->allow_extra_args(false)
+      ->check(some_text());
   add_json(*command, o->json)->excludes(out);
   command->callback([o, &status] {
     if (o->out.empty() && !o->json) throw CLI::RequiredError("-o");

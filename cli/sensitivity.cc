@@ -3,6 +3,7 @@
 
 #include "experiments/sweep/sensitivity.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include <fmt/format.h>
 
 #include "api/simulate/code_version.h"
+#include "cli/bars.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/legend.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -49,6 +52,49 @@ std::string index_text(double index, const experiments::Interval& interval) {
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", index, interval.low, interval.high);
 }
 
+// The objective where one axis has other values than the centre, the widest first.
+void print_tornado(const experiments::Sensitivity& s, const std::string& unit) {
+  struct Swing {
+    const experiments::AxisSensitivity* axis;
+    experiments::AxisSensitivity::End low, high;
+  };
+  std::vector<Swing> swings;
+  for (const experiments::AxisSensitivity& a : s.axes) {
+    const auto [low, high] = std::minmax_element(
+        a.ends.begin(), a.ends.end(), [](const auto& x, const auto& y) { return x.objective < y.objective; });
+    if (a.ends.size() > 1) swings.push_back({&a, *low, *high});
+  }
+  if (!s.at_centre || swings.empty()) return;
+  std::stable_sort(swings.begin(), swings.end(), [](const Swing& x, const Swing& y) {
+    return x.high.objective - x.low.objective > y.high.objective - y.low.objective;
+  });
+  std::vector<double> off;
+  for (const Swing& w : swings)
+    off.insert(off.end(), {w.low.objective - *s.at_centre, w.high.objective - *s.at_centre});
+  constexpr std::size_t kBar = 40;
+  const BarScale scale(off, kBar);
+  fmt::print("\n{:.4g}{} there; where one axis has another value:\n", *s.at_centre, unit);
+  Table table({{"axis"}, {"lowest", true}, {"at", false, 1}, {"highest", true}, {"at", false, 1}, {"tornado"}});
+  for (const Swing& w : swings)
+    table.add({w.axis->axis, fmt::format("{:.4g}{}", w.low.objective, unit), w.low.value,
+               fmt::format("{:.4g}{}", w.high.objective, unit), w.high.value,
+               scale.bar_at_zero(w.low.objective - *s.at_centre, w.high.objective - *s.at_centre, '=')});
+  table.print();
+}
+
+void print_pairs(const experiments::Sensitivity& s) {
+  if (s.axes.size() > 1 && s.pairs.empty()) fmt::print("\nno pair of axes interacts beyond doubt\n");
+  if (!s.pairs.empty())
+    fmt::print("\npairs that interact, with the share of the variance in which both have a part:\n");
+  for (const experiments::AxisPair& p : s.pairs) {
+    fmt::print("{} and {}: {}", p.first, p.second, index_text(p.index, p.interval));
+    if (!p.axis.empty())
+      fmt::print("; {} of the effect of {} lies at {}, {} of the rows", share_text(p.effect), p.axis, p.where,
+                 share_text(p.rows));
+    fmt::print("\n");
+  }
+}
+
 void print(const experiments::Sensitivity& s) {
   const std::string unit = s.objective.unit.empty() ? "" : " " + s.objective.unit;
   fmt::print("{}: {:.4g}{} in the mean of {} rows, standard deviation {:.3g}; {} points judged{}\n", s.objective.name,
@@ -68,6 +114,8 @@ void print(const experiments::Sensitivity& s) {
                index_text(a.index.first, a.index.first_interval), index_text(a.index.total, a.index.total_interval),
                fmt::format("{:.2f}", std::max(0.0, a.index.total - a.index.first))});
   table.print();
+  print_pairs(s);
+  print_tornado(s, unit);
 }
 
 int run(Options o) {
@@ -75,14 +123,35 @@ int run(Options o) {
   std::optional<OwnStore> own;
   if (o.request.sweep.store.empty()) o.request.sweep.store = own.emplace().path();
   std::optional<Progress> progress;  // begins with its first row
-  const auto done = experiments::sensitivity(
-      o.request, [] { return false; },
-      [&](const experiments::SweepProgress& p) {
-        if (!progress) progress.emplace("points");
-        progress->update(p.points_done, p.points_all, {}, p.points_known);
-      },
-      diags);
+  const std::string ended =
+      own ? "ended; nothing is kept without --store"
+          : fmt::format("ended; {} keeps what is computed, and the same command goes on from there",
+                        o.request.sweep.store);
+  end_in_good_order();
+  o.request.sweep.overdue = [&](const experiments::SweepRun&) {
+    progress.reset();
+    own.reset();
+    fmt::print(stderr, "{}\n", ended);
+    end_at_once();
+  };
+  std::optional<experiments::Sensitivity> done;
+  {
+    EndsWhilePlanned planning(ended);
+    done = experiments::sensitivity(
+        o.request, interrupted,
+        [&](const experiments::SweepProgress& p) {
+          planning.planned();
+          if (!progress) progress.emplace("rows");
+          progress->update(p.done, p.all, p.seconds_left, fmt::format("{} of {} points", p.points_done, p.points_all),
+                           p.known);
+        },
+        diags);
+  }
   progress.reset();
+  if (interrupted()) {
+    fmt::print(stderr, "{}\n", ended);
+    return kFailed;
+  }
   if (!done) return report(diags);
   report_notes(diags);
   if (o.json) {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.h"
+#include "cli/energy_table.h"
 #include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
@@ -34,7 +35,7 @@ struct Options {
   api::TimelineWords timeline;
   std::string bands;
   int jobs = 0;
-  bool json = false, legend = false;
+  bool energy = false, json = false, legend = false;
 };
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.4g}", static_cast<double>(bytes) / 1e6); }
@@ -149,6 +150,13 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   print_errors(rows);
 }
 
+void print_energy(const std::vector<SimulatedRow>& rows) {
+  EnergyTable table("id", "simulated");
+  for (const SimulatedRow& r : rows)
+    if (const auto& s = r.simulation) table.add(r.id, s->simulated_us, s->energy, s->no_energy);
+  table.print();
+}
+
 std::optional<api::SimulationMode> mode_of(const std::string& name, base::Diagnostics& diags) {
   const auto& names = api::kSimulationModes;
   const auto found = std::find(names.begin(), names.end(), name);
@@ -223,7 +231,9 @@ int run(const Options& o) {
   const auto source = o.programs.read(diags);
   std::optional<api::TimelineRequest> timeline;
   if (a && !o.timeline.file.empty()) timeline = api::timeline_request(o.timeline, *a, diags);
-  const api::SimulationHow how(mode.value_or(api::SimulationMode::kSampled), o.scale);
+  api::SimulationHow how(mode.value_or(api::SimulationMode::kSampled), o.scale);
+  how.judges_limit = o.energy;
+  if (o.energy && a) check_energy(*a, diags);
   if (a) api::check_scale(how, *a, diags);
   if (!diags.ok()) return report(diags);
   const auto rows = simulate(*source, *a, how, o.jobs, timeline, diags);
@@ -248,6 +258,7 @@ int run(const Options& o) {
     print_one(rows->front(), *a);
   else if (!o.programs.is_one())
     print_rows(*rows, o.programs.is_batch());
+  if (o.energy && !o.json) print_energy(*rows);
   if (!o.json) print_legend(o.legend);
   if (every) return kDone;
   const bool readable = std::all_of(rows->begin(), rows->end(), [](const SimulatedRow& r) { return r.readable; });
@@ -276,6 +287,12 @@ void add_simulate(CLI::App& app, int& status) {
                        "Curves that one measures on a chip, with points where others than the "
                        "usual are meant (latency:4,64,1024)");
   add_timeline(*command, o->timeline);
+  command
+      ->add_flag(
+          "--energy", o->energy,
+          "Also power and energy, and the clock that the board's power limit leaves, for which programs above it "
+          "are simulated at other clocks too")
+      ->excludes("--sequence", "--microbench");
   add_bands(*command, o->bands);
   add_legend(*command, o->legend);
   add_jobs(*command, o->jobs);

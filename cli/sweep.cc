@@ -4,7 +4,6 @@
 #include "experiments/sweep/sweep.h"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "api/simulate/code_version.h"
 #include "base/parse_number.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/sweep_tables.h"
 #include "cli/usage.h"
@@ -31,16 +31,6 @@ struct Options {
 };
 
 constexpr int kMaxShards = 100'000;
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C, or the first SIGTERM of a batch system, ends the sweep in good order, a second one at once.
-void end_in_good_order() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESETHAND;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
 
 int print_schema() {
   const std::string path = experiments::sweep_schema_path();
@@ -89,19 +79,40 @@ std::string effort_of(const SweepRun& run) {
   return out;
 }
 
+std::string ended_while_planned(const Options& o) {
+  return fmt::format("ended while the sweep was planned; nothing is computed, and {} is as it was", o.request.store);
+}
+
+// "12 of 500 points; conv1 at core.count 40 takes 12 s so far; best so far 0.82 of v100 at core.count 60".
+std::string note_of(const experiments::SweepProgress& p) {
+  std::string out = fmt::format("{} of {} points", p.points_done, p.points_all);
+  if (p.slow) out += fmt::format("; {} takes {:.0f} s so far", p.slow->row, p.slow->seconds);
+  if (p.best) out += "; best so far " + *p.best;
+  return out;
+}
+
+int say_end(const Options& o, const SweepRun& done, const base::Diagnostics& diags);
+
 std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
   std::optional<Progress> progress, simulations;  // each begins with its first row
+  EndsWhilePlanned planning(ended_while_planned(o));
+  experiments::SweepRequest request = o.request;
+  request.overdue = [&](const SweepRun& done) {
+    progress.reset();
+    say_end(o, done, diags);
+    end_at_once();
+  };
   return experiments::sweep(
-      o.request, [] { return interrupted != 0; },
+      request, interrupted,
       [&](const experiments::SweepProgress& p) {
+        planning.planned();
         if (p.simulations_all > 0) {
           progress.reset();
           if (!simulations) simulations.emplace("simulations");
           return simulations->update(p.simulations_done, p.simulations_all, {}, p.simulations_known);
         }
-        if (!progress) progress.emplace("points");
-        progress->update(p.points_done, p.points_all, p.best ? "best so far " + *p.best : std::string(),
-                         p.points_known);
+        if (!progress) progress.emplace("rows");
+        progress->update(p.done, p.all, p.seconds_left, note_of(p), p.known);
       },
       diags);
 }
@@ -136,32 +147,35 @@ int run_slurm(Options o) {
   return kDone;
 }
 
-int run(const Options& o) {
-  end_in_good_order();
-  base::Diagnostics diags;
-  const auto done = run_sweep(o, diags);
-  if (!done) return report(diags);
+// Prints what the sweep came to; the command's status.
+int say_end(const Options& o, const SweepRun& done, const base::Diagnostics& diags) {
   report_notes(diags);
-  if (!done->planned) {
-    fmt::print(stderr, "ended while the sweep was planned; nothing is computed, and {} is as it was\n",
-               o.request.store);
+  if (!done.planned) {
+    fmt::print(stderr, "{}\n", ended_while_planned(o));
     return kFailed;
   }
-  const experiments::SweepState& state = done->state;
+  const experiments::SweepState& state = done.state;
   if (o.json) {
-    print_json(to_document(*done, o.request.store), diags);
+    print_json(to_document(done, o.request.store), diags);
   } else {
-    fmt::print("{}; {}\n", heading_of(state), effort_of(*done));
+    fmt::print("{}; {}\n", heading_of(state), effort_of(done));
     print_best(state);
     print_front(state);
     print_escalation(state);
   }
   print_reasons(state);
-  for (const std::string& lost : done->lost) fmt::print(stderr, "{}; the row is not kept\n", lost);
-  if (done->stopped)
+  for (const std::string& lost : done.lost) fmt::print(stderr, "{}; the row is not kept\n", lost);
+  if (done.stopped)
     fmt::print(stderr, "ended at {} of {} rows; tilescope sweep {} --store {}{} goes on from there\n", state.rows_done,
                state.rows, o.request.file, o.request.store, shard_option(o.request));
-  return done->stopped || state.rows_failed > 0 ? kFailed : kDone;
+  return done.stopped || state.rows_failed > 0 ? kFailed : kDone;
+}
+
+int run(const Options& o) {
+  end_in_good_order();
+  base::Diagnostics diags;
+  const auto done = run_sweep(o, diags);
+  return done ? say_end(o, *done, diags) : report(diags);
 }
 
 CLI::Option* add_slurm(CLI::App& command, Options& o) {

@@ -24,10 +24,10 @@ foreach(folder arch/devices energy/technology expr/suites graph/networks experim
   get_filename_component(parent ${folder} DIRECTORY)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${data}/${parent} COMPONENT data)
 endforeach()
-foreach(schema arch/schema.json expr/suite.schema.json graph/network.schema.json experiments/sweep/schema.json
+foreach(file arch/schema.json expr/suite.schema.json graph/network.schema.json experiments/sweep/schema.json
         import/ramulator2_presets.yaml)
-  get_filename_component(parent ${schema} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/${schema} DESTINATION ${data}/${parent} COMPONENT data)
+  get_filename_component(parent ${file} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${data}/${parent} COMPONENT data)
 endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/web/report.html DESTINATION ${data}/build/web COMPONENT data OPTIONAL)
 

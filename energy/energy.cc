@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -16,8 +18,8 @@ namespace {
 
 constexpr double kMicrojoulesPerPicojoule = 1e-6;
 
-// The search for a clock ends where the power is within this share below the limit.
-constexpr double kNearLimit = 0.001;
+// The search for a clock ends where the power is within this share of the limit, among times that are known.
+constexpr double kNearLimit = 1e-4;
 constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
@@ -148,16 +150,56 @@ std::optional<arch::Hertz> clock_at(double limit_w, arch::Hertz highest,
   return arch::Hertz{low};
 }
 
+// A program's times at the clocks that were judged. Between two clocks the time is a part that goes with the clock and
+// one that does not, and below the slowest one likewise; of a single clock all of it goes with the clock.
+class JudgedTimes {
+ public:
+  void add(arch::Hertz clock, double time_us) { times_[clock.n] = time_us; }
+  bool knows(arch::Hertz clock) const { return times_.contains(clock.n); }
+
+  double time_us(arch::Hertz clock) const {
+    auto above = times_.lower_bound(clock.n);
+    if (above == times_.end()) --above;
+    if (above->first == clock.n) return above->second;
+    const auto scale = [](std::int64_t of, std::int64_t to) {
+      return static_cast<double>(of) / static_cast<double>(to);
+    };
+    if (times_.size() == 1) return above->second * scale(above->first, clock.n);
+    const auto [fast, fast_us] = above == times_.begin() ? *std::next(above) : *above;
+    const auto [slow, slow_us] = above == times_.begin() ? *above : *std::prev(above);
+    // Periods against that of the faster clock.
+    const double slope = std::max(0.0, (slow_us - fast_us) / (scale(fast, slow) - 1));
+    return fast_us + slope * (scale(fast, clock.n) - 1);
+  }
+
+ private:
+  std::map<std::int64_t, double> times_;
+};
+
 }  // namespace
 
-std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, const Energy& own,
-                               const TimeAt& time_at) {
+std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, const Energy& own, const TimeAt& time_at,
+                               double near_limit) {
   if (!a.power->limit || own.power_w() <= a.power->limit->v) return own;
-  const auto at = [&](arch::Hertz clock) {
-    return clock == own.clock ? own : energy_of(a, counts, clock, time_at(clock));
-  };
-  const auto clock = clock_at(a.power->limit->v, own.clock, [&](arch::Hertz f) { return at(f).power_w(); });
-  return clock ? std::optional(at(*clock)) : std::nullopt;
+  const double limit_w = a.power->limit->v;
+  const arch::Hertz slowest{own.clock.n / kSlowest};
+  JudgedTimes times;
+  times.add(own.clock, own.time_us);
+  const auto at = [&](arch::Hertz clock) { return energy_of(a, counts, clock, times.time_us(clock)); };
+  std::optional<Energy> best;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    // The middle of what is near enough, so that a small error of the time does not lead beyond the limit.
+    const auto found =
+        clock_at(limit_w * (1 - near_limit / 2), own.clock, [&](arch::Hertz f) { return at(f).power_w(); });
+    const arch::Hertz clock = found.value_or(slowest);
+    if (times.knows(clock)) break;
+    times.add(clock, time_at(clock));
+    const Energy judged = at(clock);
+    const double left = limit_w - judged.power_w();
+    if (left >= 0 && (!best || best->clock < clock)) best = judged;
+    if (left >= 0 && left <= near_limit * limit_w) break;
+  }
+  return best;
 }
 
 std::optional<ClockAtLimit> at_limit(const arch::ArchSpec& a, const Measurement& measured, arch::Watts limit) {

@@ -47,9 +47,11 @@ Energy energy_of(const arch::ArchSpec& a, const Counts& counts, arch::Hertz cloc
 using TimeAt = std::function<double(arch::Hertz)>;
 
 // At the highest clock, at most the chip's, at which the board keeps to its limit; `own`, the program's energy at the
-// chip's clock, where the file states none. Nullopt where the board exceeds the limit at any clock. Conditions are
-// those of energy_of.
-std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, const Energy& own, const TimeAt& time_at);
+// chip's clock, where the file states none. Nullopt where the board exceeds the limit at any clock. The time is judged
+// anew at a few clocks, until the power is within `near_limit` of the limit, below it. Conditions are those of
+// energy_of.
+std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, const Energy& own, const TimeAt& time_at,
+                               double near_limit);
 
 // A program as it ran on a board that no limit held down.
 struct Measurement {

@@ -68,10 +68,10 @@ void print(const Node& node, std::size_t indent, std::string& out) {
   for (const Node& n : node.below) {
     const std::string blanks(indent, ' ');
     if (n.is_entry) {
-      out += blanks + "- name: " + quoted(n.key) + '\n';
+      out += blanks + "- name: " + in_quotes(n.key) + '\n';
       print(n, indent + 2, out);
     } else if (n.below.empty()) {
-      out += line_of(fmt::format("{}{}: {}", blanks, n.key, quoted(n.value)), n.comment, indent);
+      out += line_of(fmt::format("{}{}: {}", blanks, n.key, in_quotes(n.value)), n.comment, indent);
     } else {
       out += fmt::format("{}{}:\n", blanks, n.key);
       print(n, indent + 2, out);
@@ -81,7 +81,7 @@ void print(const Node& node, std::size_t indent, std::string& out) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool plain = !text.empty() && text.front() != ' ' && text.back() != ' ' &&
                      std::all_of(text.begin(), text.end(), [](unsigned char c) {
                        return std::isalnum(c) != 0 || std::string_view(" ._+-/()^").find(char(c)) != std::string::npos;
@@ -117,11 +117,11 @@ std::string text_of(const ChipFile& file, const Value& chip, base::Diagnostics& 
   for (const std::string& line : file.head) out += "# " + line + '\n';
   if (!file.extends.empty()) out += fmt::format("extends: {}\n", file.extends);
   out += fmt::format("name: {}\n", file.name);
-  if (!file.title.empty()) out += fmt::format("title: {}\n", quoted(file.title));
+  if (!file.title.empty()) out += fmt::format("title: {}\n", in_quotes(file.title));
   if (!file.chip_class.empty()) out += fmt::format("class: {}\n", file.chip_class);
   Node root;
   for (const FileFigure& figure : file.figures)
-    if (const auto document = arch::document_of({figure.path, quoted(figure.value)}, chip, diags))
+    if (const auto document = arch::document_of({figure.path, in_quotes(figure.value)}, chip, diags))
       add(root, *document, figure);
   print(root, 0, out);
   return out;

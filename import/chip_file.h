@@ -30,7 +30,7 @@ struct ChipFile {
 std::string text_of(const ChipFile& file, const base::Value& chip, base::Diagnostics& diags);
 
 // A text with which YAML reads the value again.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // Words that a chip's name may have: letters, digits and _, none of others.
 std::string chip_name_of(std::string_view text);

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxKeys = 10'000;
 
 std::vector<arch::Override> overrides_of(const std::vector<Figure>& figures) {
   std::vector<arch::Override> out;
-  for (const Figure& f : figures) out.push_back({f.path, quoted(f.value)});
+  for (const Figure& f : figures) out.push_back({f.path, in_quotes(f.value)});
   return out;
 }
 
@@ -30,7 +30,7 @@ void report_at_keys(const base::Diagnostics& own, const std::vector<Figure>& fig
   for (const base::Diagnostic& d : own.errors()) {
     const std::string& name = own.source_name(d.at.source);
     const auto figure = std::find_if(figures.begin(), figures.end(), [&](const Figure& f) {
-      return arch::name_of(arch::Override{f.path, quoted(f.value)}) == name;
+      return arch::name_of(arch::Override{f.path, in_quotes(f.value)}) == name;
     });
     if (figure != figures.end() && figure->at.line > 0)
       diags.error(figure->at, d.text);
@@ -189,7 +189,7 @@ std::optional<Imported> memory_of(const Source& source, std::vector<Key> keys, c
   for (const base::Diagnostic& d : own.errors()) {
     const std::string_view line = line_at(out.text, d.at.line);
     const auto figure = std::find_if(figures.begin(), figures.end(), [&](const Figure& f) {
-      return line.starts_with(fmt::format("{}: {}", f.path.substr(f.path.rfind('.') + 1), quoted(f.value)));
+      return line.starts_with(fmt::format("{}: {}", f.path.substr(f.path.rfind('.') + 1), in_quotes(f.value)));
     });
     diags.error(figure == figures.end() || figure->at.line == 0 ? base::Position{source.id, 0, 0} : figure->at, d.text);
   }

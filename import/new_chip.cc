@@ -213,7 +213,7 @@ class Sheet {
 
 std::vector<arch::Override> overrides_of(const std::vector<Stated>& stated) {
   std::vector<arch::Override> out;
-  for (const Stated& s : stated) out.push_back({s.figure.path, quoted(s.figure.value)});
+  for (const Stated& s : stated) out.push_back({s.figure.path, in_quotes(s.figure.value)});
   return out;
 }
 
@@ -308,7 +308,7 @@ std::optional<NewChip> new_chip(const Base& base, const NewChipOptions& options,
   if (!chip) {
     for (const base::Diagnostic& d : own.errors()) {
       const auto of = std::find_if(stated.begin(), stated.end(), [&](const Stated& s) {
-        return arch::name_of(arch::Override{s.figure.path, quoted(s.figure.value)}) == own.source_name(d.at.source);
+        return arch::name_of(arch::Override{s.figure.path, in_quotes(s.figure.value)}) == own.source_name(d.at.source);
       });
       diags.error(of == stated.end() ? base::Position{} : of->at, d.text);
     }

@@ -68,7 +68,7 @@ void describe(V& v, base::Is<EnergyRow> auto& e) {
   v.numbers({{"energy", "uJ", "Energy by part: what rests, instructions, operations, levels."}, "_uj", "energy."},
             e.parts, &NamedNumber::number);
   v.field({"limit_clock_mhz", "MHz", "The highest clock at which the board keeps to its limit."}, e.limit_clock_mhz);
-  v.field({"time_at_limit_us", "us", "Time by the model at that clock."}, e.time_at_limit_us);
+  v.field({"time_at_limit_us", "us", "Time at that clock, by what timed the program."}, e.time_at_limit_us);
   v.field({"energy_at_limit_uj", "uJ", "Energy of the board at that clock."}, e.energy_at_limit_uj);
 }
 

@@ -12,6 +12,7 @@
 #include "api/counted.h"
 #include "api/kernels.h"
 #include "api/network/detail/flow.h"
+#include "api/timed_kernels.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "expr/work.h"
@@ -285,6 +286,7 @@ NetworkGroupRow Schedule::row(std::size_t g) const {
     r.dram_bytes = in_sequence_ ? estimates_[g]->dram_read_bytes + estimates_[g]->dram_written_bytes
                                 : estimates_[g]->level(dram->name).bytes;
   r.bound_by = estimates_[g]->terms[estimates_[g]->bottleneck].name;
+  r.terms = timed_terms(*estimates_[g]);
   std::optional<std::string> lacking;
   if (const auto energy = energy_row_of(estimates_[g]->counts, *r.us, chip_, {}, lacking))
     r.energy_uj = energy->energy_uj;

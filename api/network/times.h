@@ -10,6 +10,7 @@
 
 #include "api/common/counts.h"
 #include "api/common/progress.h"
+#include "api/common/time_changes.h"
 #include "api/common/totals.h"
 #include "api/compile.h"
 #include "api/network/figures.h"
@@ -40,6 +41,7 @@ struct NetworkGroupRow {
   double bytes = 0;  // what it reads and writes, each byte once
   std::optional<double> us, speed_of_light_us, dram_bytes, energy_uj;
   std::string bound_by;
+  std::vector<TimedTerm> terms;  // of the time
   std::optional<double> simulated_us, simulated_dram_bytes;
   std::string stall;  // the simulator's longest
   std::string error;  // why it has no time
@@ -72,6 +74,8 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
   v.field({"dram_bytes", "B", "Bytes that its kernels read from the DRAM and write to it."}, r.dram_bytes);
   v.field({"energy_uj", "uJ", "Energy of the board meanwhile, at the chip's clock."}, r.energy_uj);
   v.field({"bottleneck", "", "The term that takes longest alone."}, base::unless_empty(r.bound_by));
+  v.numbers({{"terms", "us", "Parts of the predicted time, each as if it were all."}, "_us", "term."}, r.terms,
+            &TimedTerm::us);
   v.field({"simulated_us", "us", "Time by the simulator, after the groups before it."}, r.simulated_us);
   v.field({"simulated_dram_bytes", "B", "Bytes that the simulated kernels read from the DRAM and write to it."},
           r.simulated_dram_bytes);

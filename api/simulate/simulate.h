@@ -29,11 +29,13 @@ inline constexpr std::array<std::string_view, 3> kSimulationModes = {"full", "sa
 // The simulator's default for SimulationHow::scale.
 std::int64_t default_scale();
 
-// How much of a program is simulated and, with kScaled, on what part of the chip: one `scale`-th.
+// How much of a program is simulated and, with kScaled, on what part of the chip: one `scale`-th. `judges_limit`: also
+// at other clocks, until the one is found that the board's power limit leaves the program.
 struct SimulationHow {
   SimulationHow(SimulationMode m, std::int64_t one_of = default_scale()) : mode(m), scale(one_of) {}
   SimulationMode mode;
   std::int64_t scale;
+  bool judges_limit = false;
 };
 
 // Whether the chip can be simulated this way. If not, adds an error at --scale, or at --mode if no chip of its class

@@ -21,7 +21,7 @@ namespace tilescope::api {
 
 std::int64_t default_scale() { return sim::kDefaultScale; }
 
-Simulation simulation_of(const sim::SimReport& r, const arch::ArchSpec& a) {
+Simulation simulation_of(const sim::SimReport& r, const arch::ArchSpec& a, const energy::TimeAt& time_at) {
   Simulation s;
   s.simulated_us = r.time.v;
   s.cycles = r.cycles;
@@ -39,7 +39,7 @@ Simulation simulation_of(const sim::SimReport& r, const arch::ArchSpec& a) {
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
   if (!r.counts.levels.empty()) {
     s.counts = work_counts_of(r.counts, a);
-    s.energy = energy_row_of(r.counts, r.time.v, a, {}, s.no_energy);
+    s.energy = energy_row_of(r.counts, r.time.v, a, time_at, s.no_energy, kNearLimitSimulated);
   }
   if (!r.scaled) return s;
   const sim::ScaledReport& of = *r.scaled;
@@ -83,6 +83,16 @@ sim::SimOptions options_of(const SimulationHow& how) {
   options.mode = mode_of(how.mode);
   options.scale = how.scale;
   return options;
+}
+
+// The simulated time on the same chip with its cores at another clock; empty where nobody asks for it.
+energy::TimeAt time_at_clocks(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how) {
+  if (!how.judges_limit) return {};
+  return [&lowered, &a, how](arch::Hertz clock) {
+    arch::ArchSpec slower = a;
+    slower.clock = clock;
+    return targets::target_of(slower).simulate(lowered, slower, options_of(how)).time.v;
+  };
 }
 
 }  // namespace
@@ -131,11 +141,12 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
                                const std::optional<TimelineRequest>& request) {
   const targets::Target& target = targets::target_of(a);
   sim::SimOptions options = options_of(how);
-  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options), a)));
+  const energy::TimeAt time_at = time_at_clocks(lowered, a, how);
+  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options), a, time_at)));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options), a));
+  base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options), a, time_at));
   if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us});
   return base::to_json(std::move(row));
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "experiments/explore/pareto.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -87,22 +88,73 @@ std::vector<std::size_t> validation_sample_of(const std::vector<JudgedPoint>& po
   return out;
 }
 
+namespace {
+
+// How close points are to being excluded, those that are not, the farthest first.
+using Reach = std::vector<std::pair<double, std::size_t>>;
+
+// By the low end over the high end of the fastest point at most as costly.
+Reach reach_by_cost(const std::vector<JudgedPoint>& points, const std::vector<std::optional<TimeInterval>>& intervals) {
+  Reach reach;
+  const auto high = [&](std::size_t i) { return intervals[i] ? intervals[i]->high_us : kInfinity; };
+  along_costs(points, high, [&](std::size_t i, double cheaper, double same_cost) {
+    if (!intervals[i]) return;
+    const double ratio = intervals[i]->low_us / std::min(cheaper, same_cost);
+    if (ratio <= 1) reach.emplace_back(ratio, i);
+  });
+  return reach;
+}
+
+// By ranges of objectives. A point that excludes another is excluded by none, or the one that excludes it does too:
+// the front of the high ends is compared with alone.
+Reach reach_by_objectives(const std::vector<JudgedPoint>& points) {
+  std::vector<Merit> highs;
+  std::vector<double> least, span;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto& range = points[i].range;
+    highs.push_back(stands(points, i) && range ? Merit{range->high, 0} : no_merit());
+    if (!highs.back().is_feasible()) continue;
+    if (least.empty()) least = range->low, span.assign(least.size(), -kInfinity);
+    for (std::size_t o = 0; o < least.size(); ++o) {
+      least[o] = std::min(least[o], range->low[o]);
+      span[o] = std::max(span[o], range->high[o]);
+    }
+  }
+  for (std::size_t o = 0; o < span.size(); ++o) span[o] = span[o] > least[o] ? span[o] - least[o] : 1;
+  const std::vector<std::size_t> front = front_of(highs);
+  Reach reach;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!highs[i].is_feasible()) continue;
+    const Merit own{points[i].range->low, 0};
+    double lead = kInfinity;  // over the point that it is least ahead of
+    bool excluded = false;
+    for (const std::size_t j : front) {
+      if (j == i || points[j].same_as == points[i].same_as) continue;
+      excluded = excluded || dominates(highs[j], own);
+      double ahead = -kInfinity;
+      for (std::size_t o = 0; o < span.size(); ++o)
+        ahead = std::max(ahead, (highs[j].objectives[o] - own.objectives[o]) / span[o]);
+      lead = std::min(lead, ahead);
+    }
+    if (!excluded) reach.emplace_back(-lead, i);
+  }
+  return reach;
+}
+
+}  // namespace
+
 std::vector<std::size_t> neighbours_of(const std::vector<JudgedPoint>& points,
                                        const std::vector<std::optional<TimeInterval>>& intervals,
                                        std::optional<std::size_t> most) {
   std::set<std::size_t> chosen;
   for (const JudgedPoint& p : points)
     if (p.chosen != Chosen::kNot) chosen.insert(p.same_as);
-  std::vector<std::pair<double, std::size_t>> reach;  // the low end over the high end of the fastest at most as costly
-  const auto high = [&](std::size_t i) { return intervals[i] ? intervals[i]->high_us : kInfinity; };
-  along_costs(points, high, [&](std::size_t i, double cheaper, double same_cost) {
-    if (!intervals[i] || chosen.contains(points[i].same_as)) return;
-    const double ratio = intervals[i]->low_us / std::min(cheaper, same_cost);
-    if (ratio <= 1) reach.emplace_back(ratio, i);
-  });
+  const bool ranges =
+      std::any_of(points.begin(), points.end(), [](const JudgedPoint& p) { return p.range.has_value(); });
+  Reach reach = ranges ? reach_by_objectives(points) : reach_by_cost(points, intervals);
   std::sort(reach.begin(), reach.end());
   std::vector<std::size_t> out;
-  for (const auto& [ratio, i] : reach) {
+  for (const auto& [how_far, i] : reach) {
     if (most && out.size() == *most) break;
     if (chosen.insert(points[i].same_as).second) out.push_back(i);
   }

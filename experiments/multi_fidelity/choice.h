@@ -29,8 +29,10 @@ std::vector<std::size_t> validation_sample_of(const std::vector<JudgedPoint>& po
                                               const std::vector<std::size_t>& front, std::size_t n, std::int64_t seed);
 
 // The points that the intervals do not exclude from the front: no point that costs at most as much is faster beyond the
-// band. Points chosen already are left out. At most `most`, first those whose intervals reach furthest below those of
-// the front.
+// band. Of points with ranges of objectives: none is at least as good in every objective and better in one, whatever
+// the times within the intervals. Points chosen already are left out. At most `most`, first those whose intervals reach
+// furthest below those of the front: of objectives, whose least lead over another point is greatest, a lead being the
+// objective in which it may be furthest ahead, over the range of that objective.
 std::vector<std::size_t> neighbours_of(const std::vector<JudgedPoint>& points,
                                        const std::vector<std::optional<TimeInterval>>& intervals,
                                        std::optional<std::size_t> most);

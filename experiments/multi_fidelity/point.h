@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/objectives/stored.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
@@ -29,11 +30,16 @@ struct JudgedPoint {
   std::optional<RatioBand> band;                // from the chip's error bands, where these cover every operator
   bool feasible = true;                         // meets the constraints on results, where the sweep has some
   std::optional<bool> on_front = std::nullopt;  // of the sweep's objectives, where it has some
+  // The objectives over the interval of its time, once neighbours are chosen.
+  std::optional<ObjectiveRange> range = std::nullopt;
   Chosen chosen = Chosen::kNot;
   bool pending = false;  // chosen, or sharing the rows of a chosen point, and not completely simulated yet
 };
 
 // The points of the sweep, in its order. `same_as` is an index into the result, like every index of this folder.
 std::vector<JudgedPoint> judged_points(const Store& store, const StoredSweep& sweep);
+
+// Sets the ranges of the points' objectives where the sweep has some, by the intervals of their times (band.h).
+void set_ranges(const Store& store, const StoredSweep& sweep, std::vector<JudgedPoint>& points);
 
 }  // namespace tilescope::experiments

@@ -136,6 +136,19 @@ std::vector<JudgedPoint> judged_points(const Store& store, const StoredSweep& sw
   return out;
 }
 
+void set_ranges(const Store& store, const StoredSweep& sweep, std::vector<JudgedPoint>& points) {
+  if (!sweep.objectives) return;
+  std::vector<TimeRatios> ratios;
+  const auto intervals = intervals_of(points, validation_ratio(points));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    TimeRatios& ratio = ratios.emplace_back();
+    if (intervals[i])
+      ratio = {intervals[i]->low_us / *points[i].predicted_us, intervals[i]->high_us / *points[i].predicted_us};
+  }
+  auto ranges = objective_ranges(store, sweep, ratios);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].range = std::move(ranges[i]);
+}
+
 MultiFidelityResult multi_fidelity_result(const StoredMultiFidelity& asked, std::vector<JudgedPoint> points) {
   MultiFidelityResult out;
   out.asked = asked;

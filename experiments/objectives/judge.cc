@@ -78,6 +78,20 @@ double quantile(std::vector<std::pair<double, double>> values, double share) {
 
 }  // namespace
 
+OperatorResult with_time_times(OperatorResult result, double ratio) {
+  const auto at = [&](Quantity q) -> std::optional<double>& { return result.values[static_cast<std::size_t>(q)]; };
+  for (const Quantity q : {Quantity::kTime, Quantity::kTimeAtLimit})
+    if (at(q)) *at(q) *= ratio;
+  auto& energy = at(Quantity::kEnergy);
+  if (!energy || !(*energy > 0)) return result;
+  const double grows = 1 + (ratio - 1) * result.resting_energy / *energy;
+  result.resting_energy *= ratio;
+  *energy *= grows;
+  if (at(Quantity::kEnergyAtLimit)) *at(Quantity::kEnergyAtLimit) *= grows;
+  if (at(Quantity::kPower)) *at(Quantity::kPower) *= grows / ratio;
+  return result;
+}
+
 std::optional<double> Judgement::violation() const {
   double sum = 0;
   bool known = true;
@@ -191,10 +205,15 @@ Merit Objectives::merit_of(const Judgement& judgement) const {
   const auto violation = judgement.violation();
   if (!violation) return no_merit();
   if (*violation > 0) return {{}, *violation};
-  Merit out;
+  auto objectives = to_minimise(judgement);
+  return objectives ? Merit{std::move(*objectives), 0} : no_merit();
+}
+
+std::optional<std::vector<double>> Objectives::to_minimise(const Judgement& judgement) const {
+  std::vector<double> out;
   for (std::size_t o = 0; o < objectives_.size(); ++o) {
-    if (!judgement.values[o]) return no_merit();
-    out.objectives.push_back(objectives_[o].most ? -*judgement.values[o] : *judgement.values[o]);
+    if (!judgement.values[o]) return std::nullopt;
+    out.push_back(objectives_[o].most ? -*judgement.values[o] : *judgement.values[o]);
   }
   return out;
 }

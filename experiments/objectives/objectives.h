@@ -40,8 +40,13 @@ std::optional<Quantity> quantity_of(const Formula& formula);
 // What one operator gives at a point.
 struct OperatorResult {
   QuantityValues values;
-  std::string lacks;  // which figures of the chip's file it has no energy for; empty where it lacks none
+  double resting_energy = 0;  // the part of the energy that grows with the time, pJ
+  std::string lacks;          // which figures of the chip's file it has no energy for; empty where it lacks none
 };
+
+// The same operator in that many times the time. Its energy but for the resting part stays; that at the board's limit
+// changes as that at the chip's clock does.
+OperatorResult with_time_times(OperatorResult result, double ratio);
 
 // How a point does by the objectives and constraints.
 struct Judgement {
@@ -66,6 +71,8 @@ class Objectives {
                   const std::vector<std::optional<OperatorResult>>& operators) const;
   // The judgement as plans take it.
   Merit merit_of(const Judgement& judgement) const;
+  // The objectives as plans take them, whatever the constraints; nullopt where one is not known.
+  std::optional<std::vector<double>> to_minimise(const Judgement& judgement) const;
   // The constraint that a point violates most: "area <= 600 mm2: 612 mm2"; empty where it violates none.
   std::string worst_of(const Judgement& judgement) const;
 

@@ -167,11 +167,12 @@ std::vector<ChipQuantity> quantities_of(const Value& chip) {
   std::vector<ChipQuantity> out;
   for (const Value& unit : items<List>(chip.find("compute")))
     if (const auto peak = number(at(unit, {"derived", "peak_gflops"})))
-      out.push_back({fmt::format("peak {}", text(unit.find("name"))), "FLOP/s", *peak * kGiga});
+      out.push_back(
+          {fmt::format("peak {}", text(unit.find("name"))), "FLOP/s", *peak * kGiga, text(unit.find("name"))});
   const Map& levels = items<Map>(chip.find("memory"));
   for (const Entry& level : levels)
     if (const auto rate = number(at(level.value, {"derived", "bandwidth_gbps"})))
-      out.push_back({fmt::format("{} bandwidth", level.key), "B/s", *rate * kGiga});
+      out.push_back({fmt::format("{} bandwidth", level.key), "B/s", *rate * kGiga, level.key});
   for (const bool scratchpads : {true, false})
     for (const Entry& level : levels) {
       if ((text(level.value.find("kind")) == "scratchpad") != scratchpads) continue;
@@ -179,6 +180,12 @@ std::vector<ChipQuantity> quantities_of(const Value& chip) {
       if (one && all) out.push_back({fmt::format("{} capacity", level.key), "B", *one * *all});
     }
   return out;
+}
+
+std::string file_of_base(const StoredSweep& sweep, const std::string& base) {
+  const std::filesystem::path beside = std::filesystem::path(sweep.file).parent_path() / base;
+  std::error_code none;
+  return std::filesystem::is_regular_file(beside, none) ? beside.string() : base;
 }
 
 std::vector<std::string> program_texts(const Value& program) {

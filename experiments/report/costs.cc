@@ -2,7 +2,6 @@
 #include "experiments/report/detail/costs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "base/diagnostics.h"
 #include "energy/area.h"
 #include "energy/price.h"
+#include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
 
 namespace tilescope::experiments {
@@ -36,11 +36,14 @@ void add(CostParts& cost, const std::string& part, std::size_t point, std::size_
 // The chips of points from the files of their bases.
 class Chips {
  public:
-  explicit Chips(const StoredSweep& sweep) : folder_(std::filesystem::path(sweep.file).parent_path()) {}
+  explicit Chips(const StoredSweep& sweep) : sweep_(sweep) {}
 
   std::optional<arch::ArchSpec> of(const StoredPoint& point) {
     const auto [known, is_new] = bases_.try_emplace(point.base);
-    if (is_new) known->second = read(point.base);
+    if (is_new) {
+      base::Diagnostics diags;
+      known->second = arch::ChipSource::read(file_of_base(sweep_, point.base), diags);
+    }
     if (!known->second) return std::nullopt;
     std::vector<arch::Override> changes;
     for (const StoredDifference& d : point.differences)
@@ -50,15 +53,7 @@ class Chips {
   }
 
  private:
-  // A device, or a file beside that of the sweep.
-  std::optional<arch::ChipSource> read(const std::string& base) const {
-    base::Diagnostics diags;
-    std::error_code none;
-    const std::filesystem::path beside = folder_ / base;
-    return arch::ChipSource::read(std::filesystem::is_regular_file(beside, none) ? beside.string() : base, diags);
-  }
-
-  std::filesystem::path folder_;
+  const StoredSweep& sweep_;
   std::map<std::string, std::optional<arch::ChipSource>> bases_;
 };
 

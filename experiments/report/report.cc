@@ -16,6 +16,7 @@
 #include "experiments/report/detail/networks.h"
 #include "experiments/report/detail/objectives.h"
 #include "experiments/report/detail/rows.h"
+#include "experiments/report/detail/sources.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -87,6 +88,7 @@ std::pair<List, List> axes_of(const StoredSweep& sweep, const std::vector<Stored
 struct QuantityColumn {
   std::string name, unit;
   Times values;
+  std::string of = {};  // ChipQuantity::of
 };
 
 // The derived quantities of all points, a column each.
@@ -99,7 +101,7 @@ std::vector<QuantityColumn> all_quantities(const Store& store, const std::vector
     if (is_new) known->second = quantities_of(store.chip(points[p].chip));
     for (const ChipQuantity& q : known->second) {
       auto column = std::find_if(out.begin(), out.end(), [&](const QuantityColumn& c) { return c.name == q.name; });
-      if (column == out.end()) column = out.insert(column, {q.name, q.unit, Times(points.size())});
+      if (column == out.end()) column = out.insert(column, {q.name, q.unit, Times(points.size()), q.of});
       column->values[p] = q.value;
     }
   }
@@ -135,6 +137,22 @@ List quantities(std::vector<QuantityColumn> all) {
   });
 }
 
+// The peaks and bandwidths of all chips, by instruction and level: each number once, and of every chip which it has.
+List roofs_of(const std::vector<QuantityColumn>& all) {
+  List out;
+  for (const QuantityColumn& c : all) {
+    if (c.of.empty()) continue;
+    Coder<double> numbers_of;
+    for (const auto& v : c.values) v ? numbers_of.add(*v) : numbers_of.add_nothing();
+    Map roof{
+        {"of", c.of}, {"unit", c.unit}, {"values", list_of(numbers_of.contents(), [](double v) { return figure(v); })}};
+    if (varies(c) || std::any_of(c.values.begin(), c.values.end(), [](const auto& v) { return !v; }))
+      roof.push_back({"codes", numbers_of.take_codes()});
+    out.emplace_back(std::move(roof));
+  }
+  return out;
+}
+
 // Totals of the sources that have any, the one first that the sweep was asked for; of all operators, or some.
 List totals(const SweepRows& rows, const std::string& evaluator, const std::vector<bool>& of = {}) {
   List out;
@@ -168,6 +186,7 @@ Map chips_of(const StoredSweep& sweep, const SweepRows& rows, List places, std::
     refused.add(rows.points[p].refused.empty() ? rows.points[p].pruned : rows.points[p].refused);
     base_of.emplace_back(rows.base_of[p]);
   }
+  List roofs = roofs_of(all);
   Map out{{"arch", base.take()},
           {"base", std::move(base_of)},
           {"axis", std::move(places)},
@@ -177,6 +196,7 @@ Map chips_of(const StoredSweep& sweep, const SweepRows& rows, List places, std::
           {"refused", refused.take()}};
   add_unless_empty(out, "violation", std::move(violation));
   add_unless_empty(out, "parts", parts_of(costs));
+  add_unless_empty(out, "roofs", std::move(roofs));
   return out;
 }
 
@@ -199,10 +219,10 @@ Value bands_of(const SweepRows& rows) {
   return Map{{"low_ratio", std::move(low)}, {"high_ratio", std::move(high)}, {"codes", bands.take_codes()}};
 }
 
-Map rows_of(const SweepRows& rows, List programs) {
+Map rows_of(SweepRows& rows, List programs) {
   const Map ratio{{"predicted", numbers(rows.over_base(rows.predicted))},
                   {"simulated", any(rows.simulated) ? numbers(rows.over_base(rows.simulated)) : Value()}};
-  return {{"predicted_us", numbers(rows.predicted)},
+  Map out{{"predicted_us", numbers(rows.predicted)},
           {"simulated_us", numbers_if_any(rows.simulated)},
           {"measured_us", numbers_if_any(rows.measured)},
           {"ratio", ratio},
@@ -212,6 +232,8 @@ Map rows_of(const SweepRows& rows, List programs) {
           {"occupancy", texts(rows.occupancy)},
           {"program", std::move(programs)},
           {"error", texts(rows.error)}};
+  if (rows.work.any()) out.push_back({"work", rows.work.take()});
+  return out;
 }
 
 // The programs that rows refer to, field by field, and of every row the number of its program.
@@ -308,8 +330,8 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
 }  // namespace
 
 Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
-                      std::string_view version) {
-  const SweepRows rows(store, sweep);
+                      std::string_view version, List sensitivities) {
+  SweepRows rows(store, sweep);
   const auto multi_fidelity = multi_fidelity_result(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
@@ -333,6 +355,8 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
           {"multi_fidelity", multi_fidelity ? multi_fidelity_of(*multi_fidelity) : Value()}};
   add_unless_empty(out, "objectives", std::move(objectives.objectives));
   add_unless_empty(out, "constraints", std::move(objectives.constraints));
+  add_unless_empty(out, "bases", bases_of(store, sweep, rows));
+  add_unless_empty(out, "sensitivities", std::move(sensitivities));
   return out;
 }
 

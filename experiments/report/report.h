@@ -15,10 +15,10 @@ namespace tilescope::experiments {
 
 inline constexpr int kReportFormat = 1;  // of the document; web/src/data.ts reads no other
 
-// The document of the sweep. `version` is that of the tool that writes it. Throws StoreError where the store cannot be
-// read.
+// The document of the sweep. `version` is that of the tool that writes it; `sensitivities` are those that
+// sensitivities_of has read. Throws StoreError where the store cannot be read.
 base::Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
-                            std::string_view version);
+                            std::string_view version, base::List sensitivities = {});
 
 // Path of the template: the page without data.
 std::string report_template_path();

@@ -129,6 +129,7 @@ void SweepRows::add(const StoredRow* row) {
   waves.push_back(p == nullptr ? std::nullopt : std::optional(p->waves));
   bottleneck.push_back(p == nullptr ? "" : p->bottleneck);
   occupancy.push_back(p == nullptr ? "" : occupancy_text(*p));
+  work.add(p);
   program.push_back(r.program);
   error.push_back(r.error.empty() ? r.simulation_error : r.error);
   if (!r.error.empty())

@@ -76,7 +76,8 @@ void SweepRunner::escalate(int jobs, const Stop& stopped) {
 // Puts the stage's choice into the store; what of it is not simulated yet.
 std::vector<Unit> SweepRunner::choose(const StoredMultiFidelity& state) {
   const auto [store, sweep] = stored();
-  const std::vector<JudgedPoint> points = judged_points(store, sweep);
+  std::vector<JudgedPoint> points = judged_points(store, sweep);
+  if (state.chosen == StoredMultiFidelity::Stage::kNeighbours) set_ranges(store, sweep, points);
   std::map<std::size_t, std::size_t> simulations;  // tasks, by the first of the points that they are of
   std::map<std::size_t, Chosen> reasons;
   for (const auto& [i, reason] : chosen_at(state, points)) {

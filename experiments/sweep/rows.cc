@@ -11,12 +11,19 @@
 #include "api/simulate/simulated_programs.h"
 #include "experiments/sweep/detail/runner.h"
 #include "experiments/sweep/detail/runs.h"
+#include "experiments/sweep/detail/ticker.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
+constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr auto kGrace = std::chrono::milliseconds(1000);  // of rows in progress after a stop
+constexpr double kSlowSeconds = 2;                        // a row that takes longer is named
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 }  // namespace
 
@@ -63,24 +70,32 @@ MadeRow SweepRunner::make(Unit u, double& construct_cpu_us) {
 void SweepRunner::work(const std::vector<Unit>& units, int jobs, const Stop& stopped) {
   std::vector<Unit> predicted, simulated;
   for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
-  if (spec_.sequence) return predict_sequences(predicted, jobs, stopped);
-  const std::vector<std::vector<Unit>> runs = in_runs(predicted, tasks_);
-  api::parallel_for(runs.size(), jobs, [&] {
-    return [&](std::size_t i) {
-      for (const Unit& u : runs[i]) {
-        if (stopped()) return;
-        double construct_cpu_us = 0;
-        const MadeRow made = make(u, construct_cpu_us);
-        keep(u, made, construct_cpu_us);
-      }
-    };
-  });
+  {
+    const Ticker ticker(kTick, [&] { tick(jobs); });
+    predict(predicted, jobs, stopped);
+  }
   if (simulated.empty() || stopped()) return;
   commit();  // the first simulation may take minutes
   std::vector<Unit> in_order;
   for (const std::vector<Unit>& run : in_runs(simulated, tasks_))
     in_order.insert(in_order.end(), run.begin(), run.end());
   simulate(in_order, jobs, stopped);
+}
+
+void SweepRunner::predict(const std::vector<Unit>& units, int jobs, const Stop& stopped) {
+  if (spec_.sequence) return predict_sequences(units, jobs, stopped);
+  const std::vector<std::vector<Unit>> runs = in_runs(units, tasks_);
+  api::parallel_for(runs.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      for (const Unit& u : runs[i]) {
+        if (stopped()) return;
+        begin(u);
+        double construct_cpu_us = 0;
+        const MadeRow made = make(u, construct_cpu_us);
+        keep(u, made, construct_cpu_us);
+      }
+    };
+  });
 }
 
 // All operators of a task at a time, as the time of each depends on those before it.
@@ -94,6 +109,7 @@ void SweepRunner::predict_sequences(const std::vector<Unit>& units, int jobs, co
     return [&](std::size_t i) {
       if (stopped()) return;
       const std::size_t task = of_tasks[i].front().task;
+      begin(of_tasks[i].front());
       double construct_cpu_us = 0;
       std::vector<MadeRow> alone;
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
@@ -147,8 +163,62 @@ void SweepRunner::simulate(const std::vector<Unit>& units, int jobs, const Stop&
     row.row.error = std::move(simulated.error);
     keep(units[i], row, 0);
   };
-  calls.stop = stopped;
+  calls.stop = [&] {
+    tell_(progress_);
+    return stopped();
+  };
   api::work_in_workers(units.size(), jobs, calls);
+}
+
+// This thread begins with a row.
+void SweepRunner::begin(Unit u) {
+  const std::lock_guard lock(one_at_a_time_);
+  in_progress_.insert_or_assign(std::this_thread::get_id(), std::pair(u, Clock::now()));
+}
+
+// Looks at the rows in progress. A worker that ended its part of a loop has none.
+void SweepRunner::tick(int jobs) {
+  const std::lock_guard lock(one_at_a_time_);
+  if (broken_) return;
+  progress_.slow.reset();
+  for (const auto& [thread, row] : in_progress_)
+    if (const double seconds = seconds_since(row.second);
+        seconds > std::max(kSlowSeconds, progress_.slow ? progress_.slow->seconds : 0))
+      progress_.slow = SlowRow{place_of(row.first), seconds};
+  progress_.seconds_left = seconds_left(jobs);
+  tell_(progress_);
+  if (!stop_()) return;
+  if (!stopped_at_) stopped_at_ = Clock::now();
+  if (!overdue_ || Clock::now() - *stopped_at_ < kGrace) return;
+  broken_ = true;  // rows that end from now on are not kept: what is said of the store is all there is
+  try {
+    commit();
+  } catch (const StoreError&) {
+    return;  // the thread that adds the next row says so
+  }
+  overdue_();
+}
+
+// Each row that is left takes the mean of its operator so far; before its first row the mean of all, and at least what
+// its row in progress has taken.
+std::optional<double> SweepRunner::seconds_left(int jobs) const {
+  RowTimes all;
+  for (const RowTimes& t : times_) {
+    all.left += t.left;
+    all.made += t.made;
+    all.seconds += t.seconds;
+  }
+  if (all.made == 0) return std::nullopt;
+  std::vector<double> means(times_.size(), all.seconds / static_cast<double>(all.made));
+  for (const auto& [thread, row] : in_progress_)
+    means[row.first.workload] = std::max(means[row.first.workload], seconds_since(row.second));
+  for (std::size_t w = 0; w < times_.size(); ++w)
+    if (times_[w].made > 0) means[w] = times_[w].seconds / static_cast<double>(times_[w].made);
+  const std::size_t chosen = tasks_.all().size();
+  const std::size_t later = spec_.choice.nsga2.evaluations > chosen ? spec_.choice.nsga2.evaluations - chosen : 0;
+  double seconds = 0;
+  for (std::size_t w = 0; w < times_.size(); ++w) seconds += static_cast<double>(times_[w].left + later) * means[w];
+  return seconds / std::max(1, jobs);
 }
 
 // Adds a row to the store, one thread at a time.
@@ -166,6 +236,16 @@ void SweepRunner::keep(Unit u, const MadeRow& made, double construct_cpu_us) {
     throw;
   }
   construct_cpu_us_ += construct_cpu_us;
+  if (!tasks_[u.task].simulate) {
+    RowTimes& times = times_[u.workload];
+    --times.left;
+    ++times.made;
+    // The rows of a sequence are made together: the first of them has the time of all.
+    if (const auto row = in_progress_.find(std::this_thread::get_id()); row != in_progress_.end()) {
+      times.seconds += seconds_since(row->second.second);
+      in_progress_.erase(row);
+    }
+  }
   count(u, made.row.time_us());
   tell_(progress_);
 }
@@ -177,7 +257,9 @@ void SweepRunner::commit() {
 
 // "mm at core.count 40".
 std::string SweepRunner::place_of(Unit u) const {
-  const StoredPoint& point = plan_.points[tasks_[u.task].points.front()].point;
+  const Task& t = tasks_[u.task];
+  if (t.points.empty()) return fmt::format("{} on {}", spec_.workloads[u.workload].name, spec_.bases[t.base].name);
+  const StoredPoint& point = plan_.points[t.points.front()].point;
   return fmt::format("{} at {}", spec_.workloads[u.workload].name, experiments::place_of(point, plan_.axes));
 }
 

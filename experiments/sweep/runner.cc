@@ -2,6 +2,7 @@
 #include "experiments/sweep/detail/runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,8 @@ SweepRunner::SweepRunner(const SweepSpec& spec, SweepPlan& plan, const FileProgr
       of_files_(of_files),
       store_(store),
       tell_(tell),
-      tasks_(spec, plan, store, pool_bytes) {}
+      tasks_(spec, plan, store, pool_bytes),
+      times_(spec.workloads.size()) {}
 
 bool SweepRunner::prepare(const std::optional<Shard>& shard, const Stop& stop) {
   is_shard_ = shard.has_value();
@@ -31,7 +33,9 @@ bool SweepRunner::prepare(const std::optional<Shard>& shard, const Stop& stop) {
   return true;
 }
 
-void SweepRunner::run(int jobs, const Stop& stop) {
+void SweepRunner::run(int jobs, const Stop& stop, std::function<void()> overdue) {
+  stop_ = stop;
+  overdue_ = std::move(overdue);
   const Stop stopped = [&] { return broken_ || stop(); };
   work_all(jobs, stopped);
   if (is_planned()) follow_plan(jobs, stopped);
@@ -65,6 +69,7 @@ void SweepRunner::find_work() {
         count({t, w}, known->time_us);
       } else {
         (tasks_[t].is_reference ? of_references_ : others_).push_back({t, w});
+        if (!tasks_[t].simulate) ++times_[w].left;
         missing.push_back(w);
       }
     }

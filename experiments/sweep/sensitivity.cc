@@ -51,17 +51,24 @@ class Design {
   std::vector<std::size_t> a() const { return places(rows_.a); }
   std::vector<std::size_t> b() const { return places(rows_.b); }
   std::vector<std::size_t> ab(std::size_t axis) const { return places(rows_.mixed(axis)); }
+  // By row of `a`, the position of its value on the axis of that number.
+  std::vector<std::size_t> values_of_a(std::size_t axis) const {
+    std::vector<std::size_t> out;
+    for (const auto& row : rows_.a) out.push_back(value_at(row, axis));
+    return out;
+  }
   std::size_t of(const DesignIndex& index) const { return numbers_.of(index); }
 
  private:
+  std::size_t value_at(const std::vector<double>& row, std::size_t axis) const {
+    const std::size_t size = space_.sizes[axes_[axis]];
+    return std::min(static_cast<std::size_t>(row[axis] * static_cast<double>(size)), size - 1);
+  }
   std::vector<std::size_t> places(const std::vector<std::vector<double>>& rows) const {
     std::vector<std::size_t> out;
     for (const auto& row : rows) {
       DesignIndex index(space_.sizes.size());
-      for (std::size_t i = 0; i < axes_.size(); ++i) {
-        const std::size_t size = space_.sizes[axes_[i]];
-        index[axes_[i]] = std::min(static_cast<std::size_t>(row[i] * static_cast<double>(size)), size - 1);
-      }
+      for (std::size_t i = 0; i < axes_.size(); ++i) index[axes_[i]] = value_at(row, i);
       out.push_back(numbers_.of(index));
     }
     return out;
@@ -111,11 +118,17 @@ std::optional<std::pair<DesignIndex, DesignIndex>> around(const DesignIndex& cen
 
 using Values = std::map<std::size_t, double>;  // of the objective, by design
 
-// The values of the rows of which all points have one.
-SaltelliValues values_of(const Design& design, const Values& values) {
+// The rows of which all points have a value.
+struct KnownRows {
+  SaltelliValues values;
+  std::vector<std::size_t> rows;
+};
+
+KnownRows known_rows(const Design& design, const Values& values) {
   std::vector<std::vector<std::size_t>> all = {design.a(), design.b()};
   for (std::size_t i = 0; i < design.axes().size(); ++i) all.push_back(design.ab(i));
-  SaltelliValues out;
+  KnownRows known;
+  SaltelliValues& out = known.values;
   out.ab.resize(design.axes().size());
   for (std::size_t r = 0; r < all.front().size(); ++r) {
     if (!std::all_of(all.begin(), all.end(), [&](const auto& designs) { return values.contains(designs[r]); }))
@@ -123,8 +136,9 @@ SaltelliValues values_of(const Design& design, const Values& values) {
     out.a.push_back(values.at(all[0][r]));
     out.b.push_back(values.at(all[1][r]));
     for (std::size_t i = 0; i < out.ab.size(); ++i) out.ab[i].push_back(values.at(all[i + 2][r]));
+    known.rows.push_back(r);
   }
-  return out;
+  return known;
 }
 
 std::optional<Values> stored_values(const std::string& path, const SweepSpec& spec, Diagnostics& diags) {
@@ -146,6 +160,64 @@ std::string name_of_axis(const SweepSpec& spec, std::size_t axis) {
   if (axis == 0) return std::string(kBaseAxis);
   const SweepAxis* a = axis_of(spec, axis);
   return a == nullptr ? std::string(kProgramsAxis) : fmt::format("{}", fmt::join(a->paths, ", "));
+}
+
+std::string value_of_axis(const SweepSpec& spec, std::size_t axis, std::size_t value) {
+  if (axis == 0) return spec.bases[value].name;
+  const SweepAxis* a = axis_of(spec, axis);
+  if (a == nullptr) return spec.programs[value].name;
+  std::vector<std::string> texts;
+  for (const StoredValue& v : a->values[value]) texts.push_back(v.text);
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// The centre with other values of one axis: the ends of an ordered one, all of a choice.
+std::vector<DesignIndex> ends_of(const DesignIndex& centre, const DesignSpace& space, std::size_t axis) {
+  std::vector<DesignIndex> out;
+  const std::size_t last = space.sizes[axis] - 1;
+  for (std::size_t v = 0; v <= last; v += space.ordered[axis] ? last : 1) {
+    out.push_back(centre);
+    out.back()[axis] = v;
+  }
+  return out;
+}
+
+// "memory.l2.capacity <= 6 MiB": the values of a split, of an axis whose numbers rise or fall.
+std::string where_of(const SweepSpec& spec, std::size_t axis, const EffectSplit& split) {
+  using Side = EffectSplit::Side;
+  const std::string name = name_of_axis(spec, axis), value = value_of_axis(spec, axis, split.value);
+  if (split.side == Side::kOnly) return fmt::format("{} = {}", name, value);
+  if (split.side == Side::kExcept) return fmt::format("{} other than {}", name, value);
+  const SweepAxis& a = *axis_of(spec, axis);
+  const bool rises = *a.values.front().front().number < *a.values.back().front().number;
+  return fmt::format("{} {} {}", name, (split.side == Side::kUpTo) == rises ? "<=" : ">=", value);
+}
+
+std::vector<AxisPair> pairs_of(const SweepSpec& spec, const DesignSpace& space, const Design& design,
+                               const KnownRows& known, std::int64_t seed) {
+  std::vector<AxisPair> out;
+  for (const PairInteraction& p : pair_interactions(known.values, seed)) {
+    if (!(p.interval.low > 0)) continue;
+    AxisPair& pair = out.emplace_back();
+    pair.first = name_of_axis(spec, design.axes()[p.first]);
+    pair.second = name_of_axis(spec, design.axes()[p.second]);
+    pair.index = p.index;
+    pair.interval = p.interval;
+    double most = 0;
+    for (const auto& [axis, other] : {std::pair(p.first, p.second), std::pair(p.second, p.first)}) {
+      std::vector<std::size_t> at;
+      const std::vector<std::size_t> all = design.values_of_a(other);
+      for (const std::size_t r : known.rows) at.push_back(all[r]);
+      const auto split = split_of_effect(known.values, axis, at, space.ordered[design.axes()[other]]);
+      if (!split || split->effect - split->rows <= most) continue;
+      most = split->effect - split->rows;
+      pair.axis = name_of_axis(spec, design.axes()[axis]);
+      pair.where = where_of(spec, design.axes()[other], *split);
+      pair.effect = split->effect;
+      pair.rows = split->rows;
+    }
+  }
+  return out;
 }
 
 void add_elasticity(AxisSensitivity& out, const SweepAxis& axis, std::size_t place, const DesignIndex& low,
@@ -186,6 +258,7 @@ std::optional<Sensitivity> sensitivity(const SensitivityRequest& request, const 
     listed.insert(designs.begin(), designs.end());
     if (const auto pair = around(centre, space, design.axes()[i]))
       for (const DesignIndex& index : {pair->first, pair->second}) listed.insert(design.of(index));
+    for (const DesignIndex& index : ends_of(centre, space, design.axes()[i])) listed.insert(design.of(index));
   }
   if (listed.contains(space.designs.size())) {
     diags.error(spec->constraints_at,
@@ -207,7 +280,13 @@ std::optional<Sensitivity> sensitivity(const SensitivityRequest& request, const 
   const std::size_t middle = design.of(centre);
   out.centre = middle < space.designs.size() ? place_of(points->points[middle + spec->bases.size()].point, points->axes)
                                              : std::string();
-  const SaltelliValues known = values_of(design, *values);
+  const auto shown_value = [&](std::size_t number) -> std::optional<double> {
+    const auto value = values->find(number);
+    return value == values->end() ? std::nullopt : std::optional(value->second * out.objective.factor);
+  };
+  out.at_centre = shown_value(middle);
+  const KnownRows known_in = known_rows(design, *values);
+  const SaltelliValues& known = known_in.values;
   out.lost = request.samples - known.a.size();
   if (known.a.size() < 2) return out;
   double sum = 0, squares = 0;
@@ -221,11 +300,15 @@ std::optional<Sensitivity> sensitivity(const SensitivityRequest& request, const 
   const std::vector<SobolIndex> indices = sobol_indices(known, request.seed);
   for (std::size_t i = 0; i < design.axes().size(); ++i) {
     const std::size_t axis = design.axes()[i];
-    AxisSensitivity& a =
-        out.axes.emplace_back(AxisSensitivity{name_of_axis(*spec, axis), space.sizes[axis], {}, {}, {}, indices[i]});
+    AxisSensitivity& a = out.axes.emplace_back(
+        AxisSensitivity{name_of_axis(*spec, axis), space.sizes[axis], {}, {}, {}, indices[i], {}});
+    for (const DesignIndex& end : ends_of(centre, space, axis))
+      if (const auto value = shown_value(design.of(end)))
+        a.ends.push_back({value_of_axis(*spec, axis, end[axis]), *value});
     if (const auto pair = around(centre, space, axis))
       add_elasticity(a, *axis_of(*spec, axis), axis, pair->first, pair->second, design, *values);
   }
+  out.pairs = pairs_of(*spec, space, design, known_in, request.seed);
   std::stable_sort(out.axes.begin(), out.axes.end(),
                    [](const auto& a, const auto& b) { return a.index.total > b.index.total; });
   return out;
@@ -233,7 +316,20 @@ std::optional<Sensitivity> sensitivity(const SensitivityRequest& request, const 
 
 base::Value to_document(const Sensitivity& s) {
   const auto interval = [](const Interval& i) { return base::List{i.low, i.high}; };
-  base::List axes;
+  base::List axes, pairs;
+  for (const AxisPair& p : s.pairs) {
+    base::Map row = {{"axes", base::List{p.first, p.second}}, {"index", p.index}, {"interval", interval(p.interval)}};
+    if (!p.axis.empty())
+      base::append(row,
+                   base::Map{{"axis", p.axis}, {"where", p.where}, {"effect_ratio", p.effect}, {"rows_ratio", p.rows}});
+    pairs.emplace_back(std::move(row));
+  }
+  const auto ends = [](const AxisSensitivity& a) {
+    base::List out;
+    for (const AxisSensitivity::End& e : a.ends)
+      out.emplace_back(base::Map{{"value", e.value}, {"objective", e.objective}});
+    return out;
+  };
   for (const AxisSensitivity& a : s.axes)
     axes.emplace_back(base::Map{{"axis", a.axis},
                                 {"values", a.values},
@@ -243,7 +339,8 @@ base::Value to_document(const Sensitivity& s) {
                                 {"first_order", a.index.first},
                                 {"first_order_interval", interval(a.index.first_interval)},
                                 {"total", a.index.total},
-                                {"total_interval", interval(a.index.total_interval)}});
+                                {"total_interval", interval(a.index.total_interval)},
+                                {"ends", ends(a)}});
   return base::Map{{"objective", s.objective.name},
                    {"unit", base::unless_empty(s.objective.unit)},
                    {"points", s.points},
@@ -252,7 +349,9 @@ base::Value to_document(const Sensitivity& s) {
                    {"mean", s.mean},
                    {"deviation", s.deviation},
                    {"centre", s.centre},
-                   {"axes", std::move(axes)}};
+                   {"centre_objective", s.at_centre},
+                   {"axes", std::move(axes)},
+                   {"pairs", std::move(pairs)}};
 }
 
 }  // namespace tilescope::experiments

@@ -34,15 +34,34 @@ struct AxisSensitivity {
   std::optional<double> elasticity;
   std::string from, to;  // these values; empty without an elasticity
   SobolIndex index;
+  // The objective, as it is shown, at both ends of the axis, or at all values of a choice, the other axes as at the
+  // centre; those that are known.
+  struct End {
+    std::string value;
+    double objective = 0;
+  };
+  std::vector<End> ends;
+};
+
+// Two axes that act together.
+struct AxisPair {
+  std::string first, second;
+  double index = 0;  // the share of the variance that both have a part in
+  Interval interval;
+  // The one of them with most of its effect at some values of the other: "memory.l2.capacity <= 6 MiB".
+  std::string axis, where;
+  double effect = 0, rows = 0;  // shares of its effect, and of the design, at these values
 };
 
 struct Sensitivity {
   ShownObjective objective;
-  std::size_t points = 0;          // that were judged, each once
-  std::size_t rows = 0, lost = 0;  // of the design; those with a point that has no value are left out
-  double mean = 0, deviation = 0;  // of the objective over the design, as it is shown
-  std::string centre;              // the point around which elasticities are taken
+  std::size_t points = 0;           // that were judged, each once
+  std::size_t rows = 0, lost = 0;   // of the design; those with a point that has no value are left out
+  double mean = 0, deviation = 0;   // of the objective over the design, as it is shown
+  std::string centre;               // the point around which elasticities are taken
+  std::optional<double> at_centre;  // the objective there, as it is shown
   std::vector<AxisSensitivity> axes;
+  std::vector<AxisPair> pairs;  // whose intervals are above 0, the strongest first
   SweepRun run;
 };
 
@@ -52,7 +71,8 @@ std::optional<Sensitivity> sensitivity(const SensitivityRequest& request, const 
                                        const std::function<void(const SweepProgress&)>& progress,
                                        base::Diagnostics& diags);
 
-// {"objective","unit","points","rows","rows_lost","mean","deviation","centre","axes":[..]}; docs/json.md.
+// {"objective","unit","points","rows","rows_lost","mean","deviation","centre",
+// "centre_objective","axes":[..],"pairs":[..]}; docs/json.md.
 base::Value to_document(const Sensitivity& sensitivity);
 
 }  // namespace tilescope::experiments

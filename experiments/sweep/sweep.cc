@@ -91,23 +91,37 @@ std::optional<SweepRun> run_sweep(const SweepSpec* spec, const SweepRequest& req
     SweepRunner runner(*spec, *points, of_files, *store, memory, tell);
     Clock::time_point start;
     double start_cpu_seconds = 0;
+    const auto add_efforts = [&](SweepRun& to) {
+      to.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      to.cpu_seconds = process_cpu_seconds() - start_cpu_seconds;
+      to.construct_cpu_seconds = runner.construct_cpu_seconds();
+      to.computed = runner.computed();
+      to.lost = runner.lost();
+      to.stopped = !runner.complete();
+    };
+    std::function<void()> overdue;
+    if (request.overdue)
+      overdue = [&] {
+        SweepRun ended;
+        add_efforts(ended);
+        Diagnostics own;
+        auto state = stored_state(request.store, *spec, own);
+        ended.planned = state.has_value();
+        if (state) ended.state = std::move(*state);
+        request.overdue(std::move(ended));
+      };
     try {
       if (!runner.prepare(request.shard, stop)) return ended_before();
       start = Clock::now();
       start_cpu_seconds = process_cpu_seconds();
-      runner.run(request.jobs, stop);
+      runner.run(request.jobs, stop, std::move(overdue));
     } catch (const DamagedError&) {
       throw;
     } catch (const StoreError& e) {
       throw StoreError(
           fmt::format("{}; what was committed before is kept, and the same command goes on from there", e.what()));
     }
-    out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    out.cpu_seconds = process_cpu_seconds() - start_cpu_seconds;
-    out.construct_cpu_seconds = runner.construct_cpu_seconds();
-    out.computed = runner.computed();
-    out.lost = runner.lost();
-    out.stopped = !runner.complete();
+    add_efforts(out);
     if (const std::uint64_t again = runner.recomputed(); again > 0 && spec->choice.by == PointChoice::By::kGrid)
       diags.note({}, fmt::format("programs that chips share were made again {} times, for want of room in {} MiB; more "
                                  "--memory is faster, with the same results",

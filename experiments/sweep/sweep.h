@@ -15,6 +15,8 @@
 
 namespace tilescope::experiments {
 
+struct SweepRun;
+
 struct SweepRequest {
   std::string file;          // YAML
   std::string store;         // created where it does not exist
@@ -23,6 +25,15 @@ struct SweepRequest {
   std::size_t memory = 0;  // most bytes of programs that chips share; 0: a quarter of the machine's memory
   // The shard whose points are computed, into a store of that shard alone; nullopt: all points.
   std::optional<Shard> shard = std::nullopt;
+  // Called where rows in progress outlast a stop by a second, from another thread than sweep(): what is finished is
+  // committed, and the callee ends the process. Where it is empty, the sweep waits for these rows.
+  std::function<void(SweepRun)> overdue = {};
+};
+
+// The row that has been in progress longest.
+struct SlowRow {
+  std::string row;  // "conv1 at core.count 40"
+  double seconds = 0;
 };
 
 // Progress of a sweep. A row is one operator at one point; rows that the store already had count as done.
@@ -31,6 +42,10 @@ struct SweepProgress {
   std::size_t known = 0;          // rows that the store already had
   std::size_t points_done = 0, points_all = 0, points_known = 0;
   std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of chosen multi-fidelity points
+  // By the mean times of the operators so far; nullopt before the first row. Without rows that a plan may choose yet,
+  // but for those that it has evaluations for.
+  std::optional<double> seconds_left;
+  std::optional<SlowRow> slow;      // where a row takes long
   std::optional<std::string> best;  // the best point so far: "0.820 of v100 at memory.smem.banks 64"
 };
 
@@ -47,7 +62,8 @@ struct SweepRun {
 };
 
 // Computes the rows of the sweep that the store lacks, `jobs` at a time, and commits them at least once a second. The
-// stored results do not depend on `jobs`. Ends early once `stop` returns true. Returns nullopt after errors in the file
+// stored results do not depend on `jobs`. `progress` is called with each row and several times a second, by one thread
+// at a time. Ends early once `stop` returns true. Returns nullopt after errors in the file
 // or the store; throws StoreError where the store cannot be written.
 std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<bool()>& stop,
                               const std::function<void(const SweepProgress&)>& progress, base::Diagnostics& diags);

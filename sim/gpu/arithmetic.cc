@@ -103,7 +103,14 @@ Instructions of_wide_call(Function f) {
   }
 }
 
-Instructions of_node(const Node& n, bool wide) {
+// Compilers multiply by the reciprocal of a power of two, for that is exact.
+bool divides_by_power_of_two(const std::vector<Node>& body, const Node& n) {
+  const Node& by = body[static_cast<std::size_t>(n.right)];
+  int exponent = 0;
+  return by.kind == NodeKind::kNumber && std::abs(std::frexp(by.number, &exponent)) == 0.5;
+}
+
+Instructions of_node(const std::vector<Node>& body, const Node& n, bool wide) {
   switch (n.kind) {
     case NodeKind::kNumber:
     case NodeKind::kScalar:
@@ -117,6 +124,7 @@ Instructions of_node(const Node& n, bool wide) {
     case NodeKind::kMultiply:
       return {1, 0};
     case NodeKind::kDivide:
+      if (divides_by_power_of_two(body, n)) return {1, 0};
       return {wide ? 9 : 8, 1};
     case NodeKind::kCall:
       return wide ? of_wide_call(n.function) : of_call(n.function);
@@ -128,7 +136,7 @@ Instructions of_statement(const lower::Compute& c, bool wide) {
   Instructions all;
   for (std::size_t n = 0; n < c.body.size(); ++n) {
     if (expr::is_compared_index(c.body, n)) continue;
-    const Instructions i = of_node(c.body[n], wide);
+    const Instructions i = of_node(c.body, c.body[n], wide);
     all.ordinary += i.ordinary;
     all.special += i.special;
   }

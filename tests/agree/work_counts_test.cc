@@ -27,6 +27,9 @@ const std::vector<Case> kCases = {
     {"h200", "C[m,n] +=! A[m,k] * B[n,k]", "m=2048,n=2048,k=512", "bf16"},
     {"v100", "S[i] +=! X[i,j]", "i=8192,j=1024", "f32"},
     {"a100", "O[i] = X[i] + Y[i]", "i=8388608", "f32"},
+    // What functions, quotients and means expand to; neighbours that direct reads find in the core's cache.
+    {"a100", "O[i] = X[i] * sigmoid(X[i]) + Y[i] / exp(X[i]) + erf(Y[i]) / 4", "i=8388608", "f32"},
+    {"v100", "O[b,y,x] mean=! I[b,y+r,x+s]", "b=4096,y=32,x=32,r=3,s=3", "f32"},
 };
 
 struct Both {
@@ -55,9 +58,11 @@ double number_of(const std::vector<api::NamedNumber>& numbers, const std::string
 bool is_near(double a, double b, double ratio) { return std::abs(a - b) <= ratio * std::max(a, b); }
 
 // The last results are in the device's cache when the simulator ends, and on their way to the DRAM for the model: of
-// the DRAM what is read is compared.
+// the DRAM what is read is compared. The core's cache counts sectors of each warp's pieces in the simulator, those of
+// whole rows of a tile in the model.
 TEST(WorkCounts, AreThoseOfTheSimulator) {
-  constexpr double kOperations = 0.03, kBytes = 0.05, kInstructions = 0.6, kEnergy = 0.2, kFew = 1e6;
+  constexpr double kOperations = 0.03, kBytes = 0.05, kCoreCacheBytes = 0.15, kInstructions = 0.6, kEnergy = 0.2,
+                   kFew = 1e6;
   for (const Case& c : kCases) {
     SCOPED_TRACE(fmt::format("{} {} {} on {}", c.op, c.sizes, c.dtype, c.chip));
     const auto& [p, s] = counts_of(c);
@@ -71,7 +76,8 @@ TEST(WorkCounts, AreThoseOfTheSimulator) {
     for (std::size_t l = 0; l < model.moved.size(); ++l) {
       const api::MovedBytes &a = model.moved[l], &b = simulator.moved[l];
       ASSERT_EQ(a.name, b.name);
-      EXPECT_TRUE(b.read_bytes < kFew || is_near(a.read_bytes, b.read_bytes, kBytes))
+      const double bound = a.name == "l1" ? kCoreCacheBytes : kBytes;
+      EXPECT_TRUE(b.read_bytes < kFew || is_near(a.read_bytes, b.read_bytes, bound))
           << a.name << " " << a.read_bytes << " " << b.read_bytes;
       EXPECT_TRUE(l == 0 || b.written_bytes < kFew || is_near(a.written_bytes, b.written_bytes, kBytes))
           << a.name << " " << a.written_bytes << " " << b.written_bytes;

@@ -129,6 +129,8 @@ TEST_F(NetworkReport, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input({"report", "nowhere.json", "--json"}), HasSubstr("nowhere.json"));
   EXPECT_THAT(bad_input({"report", "kernels/network.json", "--json", "--sweep", "Banks"}),
               HasSubstr("--sweep Banks: kernels/network.json is no store of sweeps"));
+  EXPECT_THAT(bad_input({"report", "kernels/network.json", "--json", "--sensitivity", "s.json"}),
+              HasSubstr("--sensitivity s.json: kernels/network.json is no store of sweeps"));
   for (const char* file : {"kernels/network.json", "n.htm"})
     EXPECT_THAT(bad_input({"report", "kernels/network.json", "-o", file}),
                 HasSubstr("expected a file that ends in .html"));

@@ -64,6 +64,44 @@ class PowerStudyTest(unittest.TestCase):
             self.assertRegex(done.stdout, r"left out, 1 rows: no chip with a power")
             self.assertRegex(done.stdout, r"\na +1 rows:   0\.0%")
 
+    def test_a_library_at_the_limit(self):
+        """A product at 95 % of the peak at the clock of the formula is met; the null model is off by the clocks' ratio."""
+        sizes = {"m": 4096, "n": 4096, "k": 4096}
+        board = Board(CHIP, tilescope("arch", "show", CHIP))
+        program = tilescope("compile", "--arch", CHIP, "--op", "C[m,n] +=! A[m,k] * B[n,k]", "--size",
+                            ",".join(f"{a}={n}" for a, n in sizes.items()), "--dtype", "f32", "--mma", "none", "--top",
+                            "1")["operators"][0]["programs"][0]
+        cycles = 4096 ** 3 / (108 * 64 * 0.95)
+        clock = board.clock_at_limit(program, lambda at: cycles / at)
+        self.assertLess(clock, board.clock)
+        with tempfile.TemporaryDirectory() as folder:
+            rows = pathlib.Path(folder) / "rows.csv"
+            with open(rows, "w", newline="") as file:
+                out = csv.DictWriter(file, ["dataset", "device", "op", "params", "dtype", "tile_config", "time_us"])
+                out.writeheader()
+                row = {"dataset": "own", "op": "matmul", "dtype": "fp32", "params": json.dumps(sizes),
+                       "time_us": 1e6 * cycles / clock}
+                out.writerow(row | {"device": "NVIDIA A100-PCIE-40GB"})
+                out.writerow(row | {"device": "Tesla K80"})
+                out.writerow(row | {"device": "NVIDIA A100-PCIE-40GB", "time_us": 10})
+            done = subprocess.run([STUDY / "run", "--build", BUILD, "--rows", rows], capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Tesla K80: left out", done.stdout)
+        self.assertRegex(done.stdout, rf"\n{CHIP} +1 rows:   0\.0%.* null {100 * (1 - clock / board.clock):5.1f}%")
+
+    def test_the_models_energy_beside_the_simulators(self):
+        def agreement(*arguments):
+            return subprocess.run([STUDY / "agreement", "--build", BUILD, *arguments], capture_output=True, text=True,
+                                  check=False)
+
+        done = agreement("--arch", "a100", "--operators", "E10,R3", "--every-row")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\n  energy +2 programs: +\d")
+        self.assertRegex(done.stdout, r"\n  dram +2 programs: +\d")
+        self.assertIn("no operator X1", agreement("--operators", "X1").stderr)
+        self.assertIn("no program has an energy", agreement("--arch", "k80", "--operators", "E10").stderr)
+
     def test_least_squares(self):
         """Coefficients that are not negative, where the best ones of any sign would be."""
         rows, true = [[1, 2, 0.5], [2, 0, 1], [0, 3, 1], [1, 1, 7], [4, 2, 1]], [2, 0, 3]

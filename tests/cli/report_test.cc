@@ -44,7 +44,7 @@ TEST_F(Report, WritesOneFile) {
   EXPECT_EQ(document, json({"report", "r.db"}));
   EXPECT_THAT(keys_of(document),
               ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators", "networks",
-                          "axes", "chips", "rows", "programs", "accuracy", "multi_fidelity"));
+                          "axes", "chips", "rows", "programs", "accuracy", "multi_fidelity", "bases"));
   EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"bases":1,"refused":0,"rows":3,"done":3,"failed":0})"));
 }
 
@@ -115,6 +115,35 @@ workloads:
   EXPECT_NEAR(all + plus, total, 1e-3 * total);
   sweep();
   EXPECT_TRUE(json({"report", "r.db"}).at("networks").empty());
+}
+
+TEST_F(Report, HasTheSensitivitiesThatAreNamed) {
+  sweep();
+  const CliResult s = run({"sensitivity", "s.yaml", "--objective", "time", "--samples", "4", "--json"});
+  ASSERT_EQ(s.status, 0) << s.err;
+  write("time.json", s.out);
+  write("other.json", s.out);
+  const Json j = json({"report", "r.db", "--sensitivity", "time.json", "--sensitivity", "other.json"});
+  EXPECT_EQ(j.at("sensitivities").size(), 2U);
+  EXPECT_EQ(j.at("sensitivities").at(0), Json::parse(s.out)) << "the document is the one that was printed";
+
+  const auto refused = [&](const std::string& text) {
+    write("bad.json", text);
+    return bad_input({"report", "r.db", "--json", "--sensitivity", "bad.json"});
+  };
+  EXPECT_THAT(refused("{}"), HasSubstr("bad.json:1:1: is no document of a sensitivity; tilescope sensitivity SPEC"));
+  EXPECT_THAT(refused("{"), HasSubstr("bad.json"));
+  std::string text = s.out;
+  text.replace(text.find("memory.smem.banks"), std::string("memory.smem.banks").size(), "clock");
+  EXPECT_THAT(refused(text), HasSubstr("the sweep has no axis 'clock'; its axes are memory.smem.banks"));
+  Json halved = Json::parse(s.out);
+  halved.at("axes").at(0).erase("total_interval");
+  EXPECT_THAT(refused(halved.dump()), HasSubstr("'total_interval' is missing"));
+  halved.at("axes").at(0)["total_interval"] = {1};
+  EXPECT_THAT(refused(halved.dump()), HasSubstr("total_interval: expected two numbers, got 1"));
+  halved["axes"] = Json::array();
+  EXPECT_THAT(refused(halved.dump()), HasSubstr("no axis has an index"));
+  EXPECT_THAT(bad_input({"report", "r.db", "--json", "--sensitivity", "nowhere.json"}), HasSubstr("nowhere.json"));
 }
 
 TEST_F(Report, SaysHowToGetThePage) {

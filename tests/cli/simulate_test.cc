@@ -65,6 +65,29 @@ TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
   EXPECT_EQ(row.at("levels").at("l2").at("written_bytes"), 256 * 256 * 4);
 }
 
+// The clock that the limit leaves, by simulated times alone: the program simulated at that clock takes that time.
+TEST_F(Simulate, JudgesTheClockAtTheLimitByItsOwnTimes) {
+  ASSERT_EQ(run({"compile", "--arch", "a100_pcie", "--op", "C[m,n] +=! A[m,k] * B[n,k]", "--size",
+                 "m=1024,n=1024,k=1024", "--dtype", "bf16", "--top", "1", "-o", "p"})
+                .status,
+            0);
+  const Args own = {"simulate", "--arch", "a100_pcie", "--program", "p/op.0.json"};
+  const Args limited = with(own, {"--set", "power.limit=150 W"});
+  const Json row = json(with(limited, {"--energy"})).at("operators").at(0);
+  EXPECT_GT(row.at("power_w"), 150);
+  const double clock = row.at("limit_clock_mhz"), us = row.at("time_at_limit_us");
+  EXPECT_LT(clock, 1410);
+  const double watts = row.at("energy_at_limit_uj").get<double>() / us;
+  EXPECT_LE(watts, 150);
+  EXPECT_GT(watts, 140);
+  const Json there = json(with(own, {"--set", "clock=" + std::to_string(clock) + "MHz"})).at("operators").at(0);
+  EXPECT_NEAR(there.at("simulated_us").get<double>(), us, 1e-3 * us);
+  EXPECT_FALSE(json(limited).at("operators").at(0).contains("limit_clock_mhz")) << "nobody asked";
+  EXPECT_THAT(run(with(own, {"--energy"})).out, HasSubstr("clock at limit"));
+  EXPECT_EQ(bad_input({"simulate", "--arch", "k80", "--op", "O[i] = X[i]", "--size", "i=64", "--energy"}),
+            "--energy: the file of k80 states neither `power` nor `energy`\n");
+}
+
 TEST_F(Simulate, SaysThatATimeWithoutItsSpillsIsALowerBound) {
   write("b.jsonl", one_line(with_registers(72)) + one_line(with_registers(168)));
   const Args own = {"simulate", "--arch", "v100", "--batch", "b.jsonl"};

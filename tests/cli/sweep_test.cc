@@ -277,6 +277,40 @@ TEST_F(Sweep, InterruptedItSaysHowToGoOn) {
   EXPECT_EQ(table("r.db"), table("alone.db"));
 }
 
+// Three attentions one behind the other: programs for all of their stages take many seconds.
+TEST_F(Sweep, ARowThatTakesLongIsNamedAndHoldsUpNoEnd) {
+  std::string stages;
+  for (const char* i : {"0", "1", "2"}) {
+    const std::string n = i, query = n == "0" ? "Q" : n == "1" ? "O0" : "O1";
+    stages += "S" + n + "[b,h,i,j] +=! " + query + "[b,h,i,d] * K" + n + "[b,h,j,d]; M" + n + "[b,h,i] max=! S" + n +
+              "[b,h,i,j]; E" + n + "[b,h,i,j] = exp(S" + n + "[b,h,i,j] - M" + n + "[b,h,i]); D" + n + "[b,h,i] +=! E" +
+              n + "[b,h,i,j]; P" + n + "[b,h,i,j] = E" + n + "[b,h,i,j] / D" + n + "[b,h,i]; O" + n +
+              "[b,h,i,d] +=! P" + n + "[b,h,i,j] * V" + n + "[b,h,j,d]; ";
+  }
+  stages.resize(stages.size() - 2);
+  write("slow.yaml",
+        "sweep: Slow\nbase: h100_sxm\naxes:\n  core.count: [60, 80]\nworkloads:\n"
+        "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n"
+        "  - {op: '" +
+            stages + "', size: 'b=4,h=16,i=512,j=512,d=64', dtype: f16, id: attentions}\n");
+  const pid_t child = start(sweep("slow.yaml", "r.db", {"--jobs", "2"}));
+  const auto said = [&] { return text_of_file(path("stderr")); };
+  for (int i = 0; i < 600 && said().find(" takes ") == std::string::npos && is_running(child); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(said(), testing::ContainsRegex("[0-9] of 6 rows.*attentions (on h100_sxm|at core.count [68]0) takes"));
+  const auto began = std::chrono::steady_clock::now();
+  kill(child, SIGTERM);
+  const CliResult r = end_of(child);
+  // A promise of 2 s, on a machine that does other work too.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), 4);
+  EXPECT_EQ(r.status, 1) << r.err;
+  EXPECT_THAT(r.err,
+              testing::ContainsRegex("ended at [1-5] of 6 rows; tilescope sweep slow.yaml --store r.db goes on"));
+  const Json state = Json::parse(run({"status", "r.db", "--json"}).out);
+  EXPECT_GE(state.at("rows").at("done"), 1) << "what was finished is kept";
+  EXPECT_FALSE(state.contains("running_process"));
+}
+
 TEST_F(Sweep, AStoreHasOneSweepAtATime) {
   const pid_t child = start(sweep("long.yaml", "r.db", {"--jobs", "1"}), "sweep_out");
   wait_for_rows("r.db");

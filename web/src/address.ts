@@ -27,8 +27,11 @@ export function addressOf(state: State, start: Readonly<Choice>): string {
     ['network', now.network === null ? undefined : r.networks[now.network]?.name],
   ];
   const said = parts.filter((p): p is [string, string] => p[1] !== undefined);
-  return `#${said.map(([key, text]) => `${key}=${coded(text)}`).join('&')}`;
+  return `#${[...said, ...state.chosenLooks()].map(([key, text]) => `${coded(key)}=${coded(text)}`).join('&')}`;
 }
+
+/** Of what all views see; other keys are those of single views. */
+const kKeys = new Set(['', 'chip', 'filter', 'x', 'y', 'x_better', 'y_better', 'times', 'operator', 'network']);
 
 const isUsual = (state: State, i: number, more: boolean): boolean => (state.measures[i]?.better === 'more') === more;
 
@@ -40,7 +43,7 @@ export function choiceOf(state: State, start: Readonly<Choice>, hash: string): P
       .split('&')
       .map((part): [string, string] => {
         const [key = '', ...rest] = part.split('=');
-        return [key, decoded(rest.join('='))];
+        return [decoded(key), decoded(rest.join('='))];
       }),
   );
   const r = state.report;
@@ -55,6 +58,7 @@ export function choiceOf(state: State, start: Readonly<Choice>, hash: string): P
   const operator = find(r.operators.id, 'operator');
   const source = r.chips.totals.find((t) => t.source === said.get('times'))?.source;
   return {
+    looks: Object.fromEntries([...said].filter(([key]) => !kKeys.has(key))),
     chip: chipOf(said.get('chip'), r.counts.chips) ?? (said.get('chip') === kNone ? null : start.chip),
     line: said.get('filter') ?? '',
     x,

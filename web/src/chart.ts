@@ -56,11 +56,11 @@ export class Chart {
   private waits = false;
   private wasNarrow = false;
 
-  /** `option` is asked for on every redraw, `marks` after it too; `onClick` hears the chip of what was clicked. */
+  /** `option` is asked for on every redraw, `marks` after it too; `onClick` hears the chip or item of what was clicked. */
   constructor(
     name: string,
     private readonly option: (colours: Theme) => Option,
-    onClick: (chip: number) => void,
+    onClick: (item: number) => void,
     private readonly marks: () => Mark[] = () => [],
   ) {
     this.host = h('div', { className: 'chart', tabIndex: 0, data: { chart: name }, aria: { role: 'img' } });
@@ -68,8 +68,9 @@ export class Chart {
     drawings.set(name, this.drawing);
     this.host.append(this.rings);
     this.drawing.on('click', (event) => {
-      const chip = (event.data as { chip?: number } | undefined)?.chip;
-      if (chip !== undefined) onClick(chip);
+      const datum = event.data as { chip?: number; item?: number } | undefined;
+      const item = datum?.item ?? datum?.chip;
+      if (item !== undefined) onClick(item);
     });
     onThemeChange(() => {
       this.waits = false; // paper has no later

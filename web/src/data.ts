@@ -80,6 +80,55 @@ export interface Accuracy {
   }[];
 }
 
+/** A peak of an instruction or a bandwidth of a level: numbers, and of every chip which it has; without codes the first. */
+export interface Roof {
+  of: string; // the instruction or the level
+  unit: 'FLOP/s' | 'B/s';
+  values: number[];
+  codes?: (number | null)[];
+}
+
+/** What programs compute by instruction and move by level; `codes` has of every row its entry. */
+export interface Work {
+  flop: Record<string, Column>;
+  bytes: Record<string, Column>;
+  codes: (number | null)[];
+}
+
+/** Where the numbers of a base come from. */
+export interface BaseSources {
+  chip: number;
+  as_swept: boolean; // the files are those that the sweep has read
+  figures: { part: string; key: string; value: string; mark?: string; source?: string; at: string }[];
+  calibration?: Record<string, { ratio: number; residual?: number; source?: string }>;
+  error_bands?: Record<string, { dtype?: string; low: number; high: number; rows?: number; source?: string }>;
+}
+
+/** Of an objective, how it depends on each axis; what `tilescope sensitivity --json` prints. */
+export interface Sensitivity {
+  objective: string;
+  unit?: string | null;
+  points: number;
+  rows: number;
+  rows_lost: number;
+  mean: number;
+  deviation: number;
+  centre: string;
+  axes: AxisSensitivity[];
+}
+
+export interface AxisSensitivity {
+  axis: string;
+  values: number;
+  elasticity: number | null;
+  from?: string | null;
+  to?: string | null;
+  first_order: number;
+  first_order_interval: [number, number];
+  total: number;
+  total_interval: [number, number];
+}
+
 /** Columns over chips x operators, of which row `chip * operators + operator` is one. */
 export interface Rows {
   predicted_us: Column;
@@ -92,6 +141,7 @@ export interface Rows {
   occupancy: Coded; // and what limits it
   program: (number | null)[];
   error: Coded;
+  work?: Work;
 }
 
 /** Programs that rows refer to by number: named fields, each a column of texts. */
@@ -161,11 +211,14 @@ export interface Report {
     refused: Coded; // why there is no such chip
     violation?: Column; // by how much of the bounds they are exceeded; 0: none is, null: that is not known
     parts?: Whole[];
+    roofs?: Roof[];
   };
   rows: Rows;
   programs: Programs;
   accuracy: Accuracy[];
   multi_fidelity?: MultiFidelity | null;
+  bases?: BaseSources[];
+  sensitivities?: Sensitivity[];
 }
 
 export const kForm = 1; // of the document; docs/json.md
@@ -221,6 +274,8 @@ function inconsistency(r: Report): string | null {
     ]),
     ...(r.objectives ?? []).map((o): [string, number, number] => [o.name, o.values.length, chips]),
     ['violation', r.chips.violation?.length ?? chips, chips],
+    ['work', r.rows.work?.codes.length ?? rows, rows],
+    ...(r.chips.roofs ?? []).map((f): [string, number, number] => [`roof ${f.of}`, f.codes?.length ?? chips, chips]),
     ...(r.chips.parts ?? []).flatMap((w) =>
       w.parts.map((p): [string, number, number] => [`${w.name} of ${p.name}`, p.values.length, chips]),
     ),

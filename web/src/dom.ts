@@ -38,6 +38,18 @@ export function choice(
   return h('label', { className: 'choice' }, `${label} `, select);
 }
 
+/** Puts these in the place of what the element holds. */
+export function replace(host: HTMLElement, ...children: Child[]): void {
+  host.replaceChildren(...children.filter((c): c is Node | string => Boolean(c)));
+}
+
+/** Of a line of controls; the one that has the focus keeps it, by its label. */
+export function replaceControls(host: HTMLElement, ...controls: Child[]): void {
+  const focused = host.contains(document.activeElement) ? document.activeElement?.getAttribute('aria-label') : null;
+  replace(host, ...controls);
+  if (focused) host.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+}
+
 /** A sentence in place of what a store does not hold. */
 export function absent(sentence: string): HTMLElement {
   return h('p', { className: 'absent' }, sentence);

@@ -14,6 +14,7 @@ import { cheapest } from './pareto';
 import { State } from './state';
 import './style.css';
 import './decision.css';
+import './sources.css';
 import './print.css';
 import { bindingView } from './views/binding';
 import { multiFidelityView } from './views/multi_fidelity';
@@ -24,8 +25,12 @@ import { heatmapView } from './views/heatmap';
 import { operatorsView } from './views/operators';
 import { parallelView } from './views/parallel';
 import { partsView } from './views/parts';
+import { rooflineView } from './views/roofline';
 import { scatterView } from './views/scatter';
+import { sensitivityView } from './views/sensitivity';
+import { sourcesView } from './views/sources';
 import { tableView } from './views/table';
+import { timelineView } from './views/timeline';
 
 declare global {
   interface Window {
@@ -47,12 +52,12 @@ function show(page: HTMLElement, report: Report): void {
   };
   follow();
   page.append(headerView(state), headlineView(state), bar);
-  const views = [frontView, heatmapView, partsView, parallelView, multiFidelityView];
-  views.push(bindingView, scatterView, operatorsView, tableView);
+  const views = [frontView, heatmapView, partsView, parallelView, multiFidelityView, rooflineView, bindingView];
+  views.push(timelineView, scatterView, sensitivityView, operatorsView, sourcesView, tableView);
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
   page.append(h('footer', {}, `tilescope ${report.version}`));
   const write = sparingly(() => history.replaceState(null, '', addressOf(state, start)));
-  state.watch(['chip', 'line', 'x', 'y', 'xMore', 'yMore', 'source', 'operator', 'network'], write);
+  state.watch(['chip', 'line', 'x', 'y', 'xMore', 'yMore', 'source', 'operator', 'network', 'looks'], write);
   addEventListener('hashchange', follow);
   window.tilescope = { state, drawings };
 }

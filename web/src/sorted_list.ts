@@ -2,6 +2,7 @@
 // A table of numbered items: sortable by any column, a page at a time, the selected one always in sight.
 
 import { h, type Child } from './dom';
+import type { Look } from './looks';
 
 const kPage = 50;
 
@@ -28,7 +29,11 @@ export interface Listed {
   select: (item: number) => void;
   before?: (item: number) => Child[]; // of the first cell's text
   title?: (item: number) => string;
+  orderLook?: Look; // among `orderNames` of the columns: where the address keeps the order
 }
+
+/** The orders that a table of these columns has: of each column rising, then falling. */
+export const orderNames = (columns: readonly TableColumn[]): string[] => columns.flatMap((c) => [c.name, `-${c.name}`]);
 
 export class SortedList {
   private readonly scroll = h('div', { className: 'scroll' });
@@ -44,7 +49,20 @@ export class SortedList {
   ) {
     this.by = listed.columns.findIndex((c) => c.name === listed.by);
     this.falling = listed.falling;
+    this.follow();
     section.append(this.scroll, this.pager);
+  }
+
+  /** The order is that of the address. */
+  private follow(): void {
+    const look = this.listed.orderLook;
+    if (look) [this.by, this.falling] = [Math.floor(look.at() / 2), look.at() % 2 === 1];
+  }
+
+  /** The address has another order. */
+  reorder(): void {
+    this.follow();
+    this.refresh();
   }
 
   /** What is shown has changed, or the numbers by which it is sorted. */
@@ -69,9 +87,9 @@ export class SortedList {
   private sortBy(i: number): void {
     this.falling = i === this.by ? !this.falling : false;
     this.by = i;
-    this.sort();
-    this.page = 0;
-    this.draw();
+    const look = this.listed.orderLook;
+    if (look) look.choose(2 * i + (this.falling ? 1 : 0));
+    else this.refresh();
     this.scroll.querySelectorAll<HTMLElement>('thead button')[i]?.focus();
   }
 

@@ -5,6 +5,7 @@
 import { rowOf, timesOf, type Column, type Report, type Source } from './data';
 import { feasible, measuresOf, type Measure } from './measures';
 import { paretoFront } from './pareto';
+import { Look } from './looks';
 import { Watched } from './watched';
 
 export interface Choice {
@@ -18,11 +19,13 @@ export interface Choice {
   y: number;
   xMore: boolean; // whether more of it is better
   yMore: boolean;
+  looks: Readonly<Record<string, string>>; // what single views have chosen, by its name in the address
 }
 
 export class State extends Watched<Choice> {
   readonly measures: readonly Measure[];
   private readonly cache = new Map<string, Column>();
+  private readonly looks = new Map<string, Look>();
   private frontOf: unknown[] = [null];
   private knownFront: readonly number[] = [];
 
@@ -40,8 +43,21 @@ export class State extends Watched<Choice> {
       y,
       xMore: measures[x]?.better === 'more',
       yMore: measures[y]?.better === 'more',
+      looks: {},
     });
     this.measures = measures;
+  }
+
+  /** A choice of one view among these names, the same one wherever it is asked for; `first` is how the page opens. */
+  look(key: string, names: readonly string[], first = 0): Look {
+    const known = this.looks.get(key) ?? new Look(this, key, names, names[first] ?? '');
+    this.looks.set(key, known);
+    return known;
+  }
+
+  /** Those that differ from how the page opens, by their names in the address. */
+  chosenLooks(): [string, string][] {
+    return [...this.looks.values()].filter((l) => !l.isFirst()).map((l) => [l.key, l.name()]);
   }
 
   /** Writes the filter's line for the reader; the line itself says what it does. */

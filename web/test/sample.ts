@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports of sweeps that never ran, of any size: a closed form stands for the model, so that tests know every number.
 
-import type { Chosen, Coded, Column, Report } from '../src/data';
+import type { Chosen, Coded, Column, Report, Roof } from '../src/data';
 
 export interface SampleOptions {
   axes: { name: string; values: number[]; unit: string }[];
@@ -93,6 +93,26 @@ function terms(chip: Chip, operator: number): number[] {
   ];
 }
 
+/** What each operator does, whatever the chip: what its terms take at the peaks of `roofsOf`. */
+export const workOf = (operator: number): { flop: number; dram: number; smem: number } => {
+  const lean = [1, 0.6, 0.15, 0.02][operator % 4] ?? 1;
+  return { flop: 8e9 * lean, dram: short(1.6e8 * (1.1 - lean)), smem: 1.04e10 * lean };
+};
+
+function roofsOf(chips: readonly Chip[]): Roof[] {
+  const roof = (of: string, unit: Roof['unit'], rate: (c: Chip) => number): Roof => {
+    const rates = chips.map((c) => short(rate(c)));
+    const values = [...new Set(rates)];
+    return { of, unit, values, ...(values.length > 1 ? { codes: rates.map((x) => values.indexOf(x)) } : {}) };
+  };
+  return [
+    roof('fma.f32', 'FLOP/s', (c) => c.cores * c.clock * 128e9),
+    roof('mma.f16', 'FLOP/s', (c) => c.cores * c.clock * 1024e9),
+    roof('dram', 'B/s', (c) => c.channels * 14e9),
+    roof('smem', 'B/s', (c) => c.cores * c.clock * c.banks * 4e9),
+  ];
+}
+
 export function sample(o: SampleOptions): Report {
   const grid = chipsOf(o);
   const chips = [grid[nearestBase(grid)] as Chip, ...grid];
@@ -181,6 +201,7 @@ export function sample(o: SampleOptions): Report {
       totals,
       bound: boundOf(o, chips.length, predicted, bottleneck),
       refused: { dictionary: [], codes: chips.map(() => null) },
+      roofs: roofsOf(chips),
     },
     rows: {
       predicted_us: predicted,
@@ -197,6 +218,11 @@ export function sample(o: SampleOptions): Report {
       occupancy: { dictionary: ['38 %, registers'], codes: predicted.map((us) => (us === null ? null : 0)) },
       program: predicted.map((us, row) => (us === null ? null : programOf(chips[Math.floor(row / operators)] as Chip))),
       error,
+      work: {
+        flop: { 'fma.f32': range(operators, (i) => workOf(i).flop) },
+        bytes: { dram: range(operators, (i) => workOf(i).dram), smem: range(operators, (i) => workOf(i).smem) },
+        codes: predicted.map((us, row) => (us === null ? null : row % operators)),
+      },
     },
     programs: {
       fields: [

@@ -18,8 +18,12 @@ namespace tilescope::experiments {
 struct ChipQuantity {
   std::string name, unit;
   double value = 0;
+  std::string of = {};  // of a peak its instruction, of a bandwidth its level
 };
 std::vector<ChipQuantity> quantities_of(const base::Value& chip);
+
+// The file of a sweep's base: one beside that of the sweep, else the device or file of that name.
+std::string file_of_base(const StoredSweep& sweep, const std::string& base);
 
 // The fields of a program that a person compares, by name; nodes with a semicolon between them.
 inline constexpr std::string_view kProgramFields[] = {

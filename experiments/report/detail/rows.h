@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/report/detail/columns.h"
+#include "experiments/report/detail/work.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
@@ -27,6 +28,7 @@ struct SweepRows {
   // An entry a point and workload, the workloads of a point together.
   Times predicted, simulated, measured, low_ratio, high_ratio, waves;
   std::vector<std::string> bottleneck, occupancy, program, error;
+  WorkColumns work;
   std::size_t done = 0, failed = 0;
   // Of every point, the joules of all operators, weighted, by part; empty where one of them has no energy.
   std::vector<std::map<std::string, double>> energy;

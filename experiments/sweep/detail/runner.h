@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,8 @@ class SweepRunner {
 
   // Puts chips, operators and points into the store, and finds what is to be done. False where it was to stop before.
   bool prepare(const std::optional<Shard>& shard, const Stop& stop);
-  void run(int jobs, const Stop& stop);
+  // `overdue` is called as SweepRequest::overdue; it may be empty.
+  void run(int jobs, const Stop& stop, std::function<void()> overdue);
 
   std::size_t computed() const { return progress_.done - progress_.known; }
   bool complete() const;
@@ -70,6 +72,7 @@ class SweepRunner {
 
   // rows (rows.cc)
   void work(const std::vector<Unit>& units, int jobs, const Stop& stopped);
+  void predict(const std::vector<Unit>& units, int jobs, const Stop& stopped);
   void predict_sequences(const std::vector<Unit>& units, int jobs, const Stop& stopped);
   void simulate(const std::vector<Unit>& units, int jobs, const Stop& stopped);
   MadeRow make(Unit u, double& construct_cpu_us);
@@ -77,7 +80,10 @@ class SweepRunner {
   std::optional<tile::RProgram> stored_program(Unit u);
   const GivenForWorkload* given_for(Unit u) const;
   std::shared_ptr<const api::Ranked> found(std::size_t search, Unit u, double& construct_cpu_us);
+  void begin(Unit u);
   void keep(Unit u, const MadeRow& made, double construct_cpu_us);
+  void tick(int jobs);
+  std::optional<double> seconds_left(int jobs) const;
   void commit();
   std::string place_of(Unit u) const;
 
@@ -99,6 +105,17 @@ class SweepRunner {
   std::map<std::size_t, std::vector<GivenForWorkload>> of_references_programs_;
   std::size_t found_ = 0;  // tasks whose rows were looked for
   std::vector<Unit> of_references_, others_;
+
+  Stop stop_;
+  std::function<void()> overdue_;
+  std::optional<std::chrono::steady_clock::time_point> stopped_at_;
+  // How long the rows of an operator take.
+  struct RowTimes {
+    std::size_t left = 0, made = 0;
+    double seconds = 0;  // of all that are made
+  };
+  std::vector<RowTimes> times_;  // by operator
+  std::map<std::thread::id, std::pair<Unit, std::chrono::steady_clock::time_point>> in_progress_;
 
   std::mutex one_at_a_time_;
   std::atomic<bool> broken_ = false;

@@ -145,7 +145,10 @@ RC_GTEST_PROP(Energy, EveryFigureMovesItsOwnPartAlone, ()) {
   }
 }
 
-// At the clock that the limit leaves the board keeps to it; a clock a hundredth higher does not.
+constexpr double kNear = 0.001;
+
+// At the clock that the limit leaves the board keeps to it; a clock a hundredth higher does not, within what
+// the search leaves. Of a time that is a straight line over the period two clocks say all, so that few are judged.
 RC_GTEST_PROP(Limit, LeavesTheHighestClock, ()) {
   arch::ArchSpec a = a100_pcie();
   a.power->limit = arch::Watts{static_cast<double>(*rc::gen::inRange(80, 400))};
@@ -153,18 +156,43 @@ RC_GTEST_PROP(Limit, LeavesTheHighestClock, ()) {
                              *rc::gen::inRange(1, 100'000'000), *rc::gen::inRange(1, 500'000'000));
   // A part of the time goes with the clock, another does not.
   const double cycles = *rc::gen::inRange(1, 400'000), fixed_us = *rc::gen::inRange(1, 300);
-  const energy::TimeAt time_at = [&](Hertz f) { return fixed_us + cycles / (static_cast<double>(f.n) * 1e-6); };
+  std::size_t judged = 0;
+  const energy::TimeAt time_at = [&](Hertz f) {
+    ++judged;
+    return fixed_us + cycles / (static_cast<double>(f.n) * 1e-6);
+  };
   const Energy own = energy::energy_of(a, c, a.clock, time_at(a.clock));
-  const auto limited = energy::at_limit(a, c, own, time_at);
+  judged = 0;
+  const auto limited = energy::at_limit(a, c, own, time_at, kNear);
+  RC_ASSERT(judged <= 4U);
   if (!limited) {
     const Hertz slowest{a.clock.n / 16};
-    RC_ASSERT(energy::energy_of(a, c, slowest, time_at(slowest)).power_w() > a.power->limit->v);
+    RC_ASSERT(energy::energy_of(a, c, slowest, time_at(slowest)).power_w() > (1 - kNear) * a.power->limit->v);
     return;
   }
   RC_ASSERT(limited->power_w() <= a.power->limit->v);
   RC_ASSERT(limited->clock <= a.clock);
   const Hertz higher{limited->clock.n + limited->clock.n / 100};
-  if (higher <= a.clock) RC_ASSERT(energy::energy_of(a, c, higher, time_at(higher)).power_w() > a.power->limit->v);
+  if (higher > a.clock) return;
+  RC_ASSERT(energy::energy_of(a, c, higher, time_at(higher)).power_w() > (1 - kNear) * a.power->limit->v);
+}
+
+// Simulated times have steps: a block more a core, rows that conflict.
+RC_GTEST_PROP(Limit, HoldsForTimesWithSteps, ()) {
+  constexpr double kNearSteps = 0.01;
+  arch::ArchSpec a = a100_pcie();
+  a.power->limit = arch::Watts{static_cast<double>(*rc::gen::inRange(120, 400))};
+  const Counts c = counts_on(a, *rc::gen::inRange(1, 20'000'000), 1e9 * *rc::gen::inRange(1, 100),
+                             *rc::gen::inRange(1, 100'000'000), *rc::gen::inRange(1, 500'000'000));
+  const double cycles = *rc::gen::inRange(10'000, 400'000), ripple = 0.01 * *rc::gen::inRange(0, 3);
+  const energy::TimeAt time_at = [&](Hertz f) {
+    return cycles / (static_cast<double>(f.n) * 1e-6) * (1 + ripple * static_cast<double>(f.n / 30'000'000 % 2));
+  };
+  const Energy own = energy::energy_of(a, c, a.clock, time_at(a.clock));
+  const auto limited = energy::at_limit(a, c, own, time_at, kNearSteps);
+  if (!limited) return;
+  RC_ASSERT(limited->power_w() <= a.power->limit->v);
+  RC_ASSERT(limited->time_us == time_at(limited->clock));
 }
 
 TEST(Limit, IsNoneWhereTheFileStatesNone) {
@@ -172,7 +200,7 @@ TEST(Limit, IsNoneWhereTheFileStatesNone) {
   a.power->limit.reset();
   const Counts c = counts_on(a, 1e9, 1e12, 1e9, 1e9);
   const Energy own = energy::energy_of(a, c, a.clock, 10);
-  EXPECT_EQ(energy::at_limit(a, c, own, [](Hertz) { return 10.0; })->clock, a.clock);
+  EXPECT_EQ(energy::at_limit(a, c, own, [](Hertz) { return 10.0; }, kNear)->clock, a.clock);
 }
 
 TEST(Counts, AddByName) {

@@ -5,8 +5,9 @@ import { chipCard, chipName } from '../card';
 import { Chart, legendOption, tooltipOption, type Option } from '../chart';
 import { termColour, termOrder, type Theme } from '../colour';
 import { dimensionsOf, isBase, type Dimension } from '../data';
-import { absent, choice, h } from '../dom';
+import { absent, choice, h, replaceControls } from '../dom';
 import { percent } from '../format';
+import { watchLooks } from '../looks';
 import { kFrontKeys, type State } from '../state';
 
 const kMostBars = 60;
@@ -23,31 +24,34 @@ export function bindingView(state: State): HTMLElement {
     section.append(absent('No chip has a predicted time for every operator, so what bounds them is unknown.'));
     return section;
   }
-  let along = 0;
   const dimensions = dimensionsOf(r);
   const ways = ['the front', 'all chips, by time', ...dimensions.map((d) => d.name)];
+  const look = state.look('bound_along', ways);
   const note = h('p', { className: 'note' });
   let bars: Bar[] = [];
   const chart = new Chart(
     'binding',
-    (colours) => option(state, bars, ways[along] ?? '', colours),
+    (colours) => option(state, bars, look.name(), colours),
     (chip) => state.set({ chip }),
   );
   const redraw = () => {
+    const along = look.at();
     const all = barsOf(state, along, dimensions);
+    replaceControls(
+      controls,
+      choice('along', ways, along, (i) => look.choose(i)),
+    );
     bars = thinned(all);
     section.dataset['points'] = String(bars.length);
     chart.draw();
     note.textContent = sentence(along, ways, bars.length, all.length);
     chart.say(`${note.textContent} ${spoken(state, bars)}`);
   };
-  const select = choice('along', ways, along, (i) => {
-    along = i;
-    redraw();
-  });
-  section.append(h('div', { className: 'controls' }, select), chart.host, note);
+  const controls = h('div', { className: 'controls' });
+  section.append(controls, chart.host, note);
   chart.attach();
   state.watch(['chip', ...kFrontKeys], redraw);
+  watchLooks(state, [look], redraw);
   return section;
 }
 

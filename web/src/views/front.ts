@@ -5,10 +5,11 @@ import { apart, bandOf } from '../band';
 import { chipName, differences } from '../card';
 import { Chart } from '../chart';
 import { shortNames } from '../data';
-import { absent, choice, h } from '../dom';
+import { absent, choice, h, replaceControls } from '../dom';
 import { count, time } from '../format';
 import { budgetsOf, feasible, type Measure } from '../measures';
 import { kFrontKeys, type State } from '../state';
+import { walkWithArrows } from '../walk';
 import { frontOption, kWhiskers, marksOf, pointsOf } from './front_drawing';
 
 export function frontView(state: State): HTMLElement {
@@ -28,8 +29,13 @@ export function frontView(state: State): HTMLElement {
   const select = h('div', { className: 'controls' });
   section.append(select, chart.host, note);
   chart.attach();
-  walkWithArrows(chart.host, state);
-  state.watch(['x', 'y', 'xMore', 'yMore'], () => select.replaceChildren(...controls(state)));
+  walkWithArrows(
+    chart.host,
+    () => state.front(),
+    () => state.get().chip,
+    (chip) => state.set({ chip }),
+  );
+  state.watch(['x', 'y', 'xMore', 'yMore'], () => replaceControls(select, ...controls(state)));
   state.watch(['chip'], () => (hasWhiskers(state) ? chart.draw() : chart.mark()));
   state.watch(kFrontKeys, () => {
     chart.draw();
@@ -112,17 +118,4 @@ function whiskerSentence(state: State, front: readonly number[]): string {
   const others =
     alike > 0 ? `, overlapping ${alike === 1 ? 'that' : 'those'} of ${count(alike, 'other chip')} of the front` : '';
   return `Whiskers: 80 % intervals of times; that of ${chipName(chip)} is ${time(own.low)} to ${time(own.high)}${others}.${thin}`;
-}
-
-/** Left and right go from one chip of the front to the next. */
-function walkWithArrows(host: HTMLElement, state: State): void {
-  host.addEventListener('keydown', (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const front = state.front();
-    const at = front.indexOf(state.get().chip ?? -1);
-    const next = front[at < 0 ? 0 : Math.min(front.length - 1, Math.max(0, at + step))];
-    if (next !== undefined) state.set({ chip: next });
-  });
 }

@@ -5,7 +5,7 @@
 import { chipName, differences } from '../card';
 import { columnsOf } from '../columns';
 import { shortNames } from '../data';
-import { choice, h } from '../dom';
+import { choice, h, replaceControls } from '../dom';
 import { filterLine } from '../filter_line';
 import { count, ratio, time } from '../format';
 import type { State } from '../state';
@@ -64,12 +64,11 @@ function timesChoice(state: State): HTMLElement {
     const { source, operator, network } = state.get();
     const chosen = operator !== null ? 1 + networks.length + operator : network !== null ? 1 + network : 0;
     const setSource = (i: number) => state.set({ source: sources[i] ?? source });
-    const focused = document.activeElement?.getAttribute('aria-label');
-    host.replaceChildren(
+    replaceControls(
+      host,
       ...(sources.length > 1 ? [choice('times', sources, sources.indexOf(source), setSource)] : []),
       ...(of.length > 2 ? [choice('operators', of, chosen, choose)] : []),
     );
-    if (focused) host.querySelector<HTMLElement>(`[aria-label="${focused}"]`)?.focus();
   });
   return host;
 }

@@ -4,8 +4,9 @@
 import { chipCard, chipName } from '../card';
 import { onThemeChange, ratioColour, theme } from '../colour';
 import { dimensionsOf, isBase, type Dimension } from '../data';
-import { absent, choice, h } from '../dom';
+import { absent, choice, h, replaceControls } from '../dom';
 import { number, ratio, time } from '../format';
+import { chooseAll, watchLooks, type Look } from '../looks';
 import { cheapest } from '../pareto';
 import type { State } from '../state';
 
@@ -19,6 +20,13 @@ interface Cut {
   fixed: (number | null)[];
 }
 
+/** What the reader chooses of it. */
+interface Looks {
+  down: Look;
+  across: Look;
+  fixed: Look[]; // of every axis
+}
+
 export function heatmapView(state: State): HTMLElement {
   const section = h('section', { id: 'heatmap' }, h('h2', {}, 'Heat map'));
   const axes = dimensionsOf(state.report);
@@ -26,27 +34,42 @@ export function heatmapView(state: State): HTMLElement {
     section.append(absent('The sweep varies nothing: it has no axes.'));
     return section;
   }
-  const cut = firstCut(axes);
+  const looks = looksOf(state, axes);
   const controls = h('div', { className: 'controls' });
   const table = h('div', { className: 'scroll' });
   const note = h('p', { className: 'note' });
   section.append(controls, table, note);
   const redraw = () => {
-    controls.replaceChildren(...controlsOf(cut, redraw));
+    const cut = cutOf(axes, looks);
+    replaceControls(controls, ...controlsOf(state, cut, looks));
     table.replaceChildren(tableOf(state, cut));
     note.textContent = sentence(state, cut);
   };
   state.watch(['chip', 'shown', 'source', 'operator', 'network'], redraw);
+  watchLooks(state, [looks.down, looks.across, ...looks.fixed], redraw);
   onThemeChange(redraw);
   return section;
 }
 
 /** The first two axes; on a phone the one with fewer values goes across. */
-function firstCut(axes: Dimension[]): Cut {
+function looksOf(state: State, axes: Dimension[]): Looks {
   const [first, second] = [axes[0]?.values.length ?? 0, axes[1]?.values.length ?? 0];
   const turned = isPhone() && axes.length > 1 && first < second;
-  const [down, across] = turned ? [1, 0] : [0, 1];
-  return { axes, down, across: axes.length > 1 ? across : null, fixed: axes.map(() => null) };
+  const names = axes.map((a) => a.name);
+  return {
+    down: state.look('heat_down', names, turned ? 1 : 0),
+    across: state.look('heat_across', names, turned ? 0 : Math.min(1, axes.length - 1)),
+    fixed: axes.map((a) => state.look(`heat_${a.name}`, [kBest, ...a.values])),
+  };
+}
+
+const kBest = 'best';
+
+/** An address that names one axis twice has the first other one across. */
+function cutOf(axes: Dimension[], looks: Looks): Cut {
+  const [down, wanted] = [looks.down.at(), looks.across.at()];
+  const across = axes.length < 2 ? null : wanted !== down ? wanted : down === 0 ? 1 : 0;
+  return { axes, down, across, fixed: looks.fixed.map((look) => (look.at() === 0 ? null : look.at() - 1)) };
 }
 
 function sentence(state: State, cut: Cut): string {
@@ -63,30 +86,24 @@ function sentence(state: State, cut: Cut): string {
   );
 }
 
-function controlsOf(cut: Cut, redraw: () => void): HTMLElement[] {
-  const { axes } = cut;
+function controlsOf(state: State, cut: Cut, looks: Looks): HTMLElement[] {
+  const { axes, down, across } = cut;
   const names = axes.map((a) => a.name);
   const out: HTMLElement[] = [];
-  if (cut.across !== null) {
-    const across = cut.across;
-    const swap = (key: 'down' | 'across', other: number) => (i: number) => {
-      if (i === other) [cut.down, cut.across] = [across, cut.down];
-      else cut[key] = i;
-      redraw();
-    };
-    out.push(choice('down', names, cut.down, swap('down', across)));
-    out.push(choice('across', names, across, swap('across', cut.down)));
+  if (across !== null) {
+    // An axis that is chosen for the other way too changes places with it.
+    const choose = (d: number, a: number) =>
+      chooseAll(state, [
+        [looks.down, d],
+        [looks.across, a],
+      ]);
+    out.push(choice('down', names, down, (i) => choose(i, i === across ? down : across)));
+    out.push(choice('across', names, across, (i) => choose(i === down ? across : down, i)));
   }
   axes.forEach((axis, i) => {
-    if (i === cut.down || i === cut.across) return;
-    const chosen = cut.fixed[i];
-    const fix = (v: number) => {
-      cut.fixed[i] = v === 0 ? null : v - 1;
-      redraw();
-    };
-    out.push(
-      choice(axis.name, ['best', ...axis.values], chosen === null || chosen === undefined ? 0 : chosen + 1, fix),
-    );
+    const look = looks.fixed[i];
+    if (i === down || i === across || !look) return;
+    out.push(choice(axis.name, look.names, look.at(), (v) => look.choose(v)));
   });
   return out;
 }

@@ -7,28 +7,31 @@ import { termColour } from '../colour';
 import { rowOf, shortNames, textOf, timesOf } from '../data';
 import { absent, h } from '../dom';
 import { number, percent, ratio, time } from '../format';
+import { watchLooks, type Look } from '../looks';
 import type { State } from '../state';
 import { programsOf } from './programs';
 
 export function operatorsView(state: State): HTMLElement {
   const section = h('section', { id: 'operators', className: 'wide' });
-  let operator = 0;
+  const program = programLook(state);
   const draw = () => {
     const chosen = state.get().operator;
     const mine = state.report.networks[state.get().network ?? -1]?.operators;
-    if (chosen !== null) operator = chosen;
-    else if (mine && !mine.includes(operator)) operator = mine[0] ?? 0;
+    const operator = chosen ?? (mine && !mine.includes(program.at()) ? (mine[0] ?? 0) : program.at());
     section.replaceChildren(h('h2', {}, 'Operators and their programs'), ...contents(state, operator, choose));
   };
   const choose = (i: number) => {
-    operator = i;
     if (state.get().operator !== null) state.set({ operator: i });
-    draw();
-    section.querySelector<HTMLElement>('button[aria-pressed=true]')?.focus();
+    program.choose(i);
+    section.querySelector<HTMLElement>('.beside button[aria-pressed=true]')?.focus();
   };
   state.watch(['chip', 'operator', 'network', 'source'], draw);
+  watchLooks(state, [program], draw);
   return section;
 }
+
+/** The operator of which a program is shown, which drawings of kernels choose too. */
+export const programLook = (state: State): Look => state.look('program', state.report.operators.id);
 
 function contents(state: State, operator: number, choose: (i: number) => void): HTMLElement[] {
   const chip = state.get().chip;

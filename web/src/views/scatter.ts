@@ -5,8 +5,9 @@ import { chipCard } from '../card';
 import { axisOption, Chart, gridOption, legendOption, pointsOption, tooltipOption, type Option } from '../chart';
 import { seriesColour, seriesSymbol, type Theme } from '../colour';
 import { timesOf, type Accuracy, type Report } from '../data';
-import { absent, choice, h } from '../dom';
+import { absent, choice, h, replaceControls } from '../dom';
 import { count, number, percent, time } from '../format';
+import { watchLooks, type Look } from '../looks';
 import type { State } from '../state';
 import { scaleOf, type Scale } from '../ticks';
 
@@ -20,7 +21,7 @@ interface Point {
   band: number | null;
 }
 
-interface Look {
+interface Shown {
   pair: number; // of report.accuracy
   kind: string | null;
   ofChip: boolean; // the selected chip alone
@@ -35,32 +36,40 @@ export function scatterView(state: State): HTMLElement {
     section.className = 'wide';
     return section;
   }
-  const look: Look = { pair: 0, kind: null, ofChip: false };
+  const looks = looksOf(state);
+  const shown = { pair: 0, kind: null as string | null, ofChip: false };
   const controls = h('div', { className: 'controls' });
   const note = h('p', { className: 'note' });
   const figures = h('div', { className: 'scroll' });
   let points: Point[] = [];
   const chart = new Chart(
     'scatter',
-    (colours) => option(state, look, points, colours),
+    (colours) => option(state, shown, points, colours),
     (chip) => state.set({ chip }),
     () =>
-      look.ofChip ? [] : points.filter((p) => p.chip === state.get().chip).map((p) => ({ at: p.value, size: 13 })),
+      shown.ofChip ? [] : points.filter((p) => p.chip === state.get().chip).map((p) => ({ at: p.value, size: 13 })),
   );
   section.append(controls, chart.host, note, figures);
   chart.attach();
   const redraw = () => {
-    const all = pointsOf(state, look);
+    const kind = looks.kind.at();
+    Object.assign(shown, {
+      pair: looks.pair.at(),
+      kind: kind === 0 ? null : looks.kind.name(),
+      ofChip: looks.of.at() === 1,
+    });
+    const all = pointsOf(state, shown);
     points = thinned(all);
     section.dataset['points'] = String(points.length);
     chart.draw();
-    controls.replaceChildren(...controlsOf(state, look, redraw));
-    note.textContent = sentence(state, look, all.length, points);
-    figures.replaceChildren(figuresOf(pairOf(r, look)));
-    chart.say(`${pairOf(r, look).ours} over ${pairOf(r, look).truth} times. ${note.textContent}`);
+    replaceControls(controls, ...controlsOf(looks));
+    note.textContent = sentence(state, shown, all.length, points);
+    figures.replaceChildren(figuresOf(pairOf(r, shown)));
+    chart.say(`${pairOf(r, shown).ours} over ${pairOf(r, shown).truth} times. ${note.textContent}`);
   };
   state.watch(['shown'], redraw);
-  state.watch(['chip'], () => (look.ofChip ? redraw() : chart.mark()));
+  watchLooks(state, Object.values(looks), redraw);
+  state.watch(['chip'], () => (shown.ofChip ? redraw() : chart.mark()));
   return section;
 }
 
@@ -69,34 +78,39 @@ const missing = (source: 'simulated' | 'measured'): string =>
     ? 'The store holds no simulated times; a sweep with `evaluator: sim` has them.'
     : 'The store holds no measured times.';
 
-const pairOf = (r: Report, look: Look): Accuracy => r.accuracy[look.pair] as Accuracy;
+const pairOf = (r: Report, shown: Shown): Accuracy => r.accuracy[shown.pair] as Accuracy;
 
-function controlsOf(state: State, look: Look, redraw: () => void): HTMLElement[] {
+/** What the reader chooses of it. */
+function looksOf(state: State): { pair: Look; kind: Look; of: Look } {
   const r = state.report;
-  const kinds = [...new Set(r.operators.kind)];
-  const change = (patch: Partial<Look>) => {
-    Object.assign(look, patch);
-    redraw();
-  };
-  const pairs = r.accuracy.map((f) => `${f.ours} over ${f.truth}`);
-  return [
-    choice('times', pairs, look.pair, (pair) => change({ pair })),
-    choice('kind', ['all', ...kinds], look.kind === null ? 0 : kinds.indexOf(look.kind) + 1, (i) =>
-      change({ kind: i === 0 ? null : (kinds[i - 1] ?? null) }),
+  return {
+    pair: state.look(
+      'scatter',
+      r.accuracy.map((f) => `${f.ours} over ${f.truth}`),
     ),
-    choice('of', ['chips shown', 'the selected chip'], look.ofChip ? 1 : 0, (i) => change({ ofChip: i === 1 })),
-  ];
+    kind: state.look('scatter_kind', ['all', ...new Set(r.operators.kind)]),
+    of: state.look('scatter_of', ['chips shown', 'the selected chip']),
+  };
 }
 
-function pointsOf(state: State, look: Look): Point[] {
+const controlsOf = (looks: ReturnType<typeof looksOf>): HTMLElement[] =>
+  (
+    [
+      ['times', looks.pair],
+      ['kind', looks.kind],
+      ['of', looks.of],
+    ] as const
+  ).map(([label, look]) => choice(label, look.names, look.at(), (i) => look.choose(i)));
+
+function pointsOf(state: State, shown: Shown): Point[] {
   const r = state.report;
-  const pair = pairOf(r, look);
+  const pair = pairOf(r, shown);
   const [ours, truth] = [timesOf(r.rows, pair.ours), timesOf(r.rows, pair.truth)];
   const selected = state.get().chip;
-  const chips = look.ofChip ? (selected === null ? [] : [selected]) : state.get().shown;
+  const chips = shown.ofChip ? (selected === null ? [] : [selected]) : state.get().shown;
   const operators = r.operators.id
     .map((_, i) => i)
-    .filter((i) => look.kind === null || r.operators.kind[i] === look.kind);
+    .filter((i) => shown.kind === null || r.operators.kind[i] === shown.kind);
   const points: Point[] = [];
   for (const chip of chips)
     for (const operator of operators) {
@@ -114,13 +128,13 @@ function thinned(points: Point[]): Point[] {
   return every <= 1 ? points : points.filter((_, i) => i % every === 0);
 }
 
-function sentence(state: State, look: Look, all: number, drawn: Point[]): string {
+function sentence(state: State, shown: Shown, all: number, drawn: Point[]): string {
   const thin = drawn.length < all ? ` ${drawn.length.toLocaleString('en-US')} of them are drawn.` : '';
-  return `${count(all, 'time')}. ${bandSentence(state, look, drawn)}${thin}`;
+  return `${count(all, 'time')}. ${bandSentence(state, shown, drawn)}${thin}`;
 }
 
-function bandSentence(state: State, look: Look, drawn: Point[]): string {
-  if (pairOf(state.report, look).ours !== 'predicted') return '';
+function bandSentence(state: State, shown: Shown, drawn: Point[]): string {
+  if (pairOf(state.report, shown).ours !== 'predicted') return '';
   const bands = new Set(drawn.map((p) => p.band));
   if (bands.size === 1 && bands.has(null)) return 'The chips have no error bands.';
   const about = '80 % interval of measured times of such programs';
@@ -128,9 +142,9 @@ function bandSentence(state: State, look: Look, drawn: Point[]): string {
   return bands.size === 1 ? `Dashed: ${about}.` : 'Error bands differ by kind: choose one kind to see its band.';
 }
 
-function option(state: State, look: Look, points: Point[], colours: Theme): Option {
+function option(state: State, shown: Shown, points: Point[], colours: Theme): Option {
   const r = state.report;
-  const pair = pairOf(r, look);
+  const pair = pairOf(r, shown);
   const scale = scaleOf(
     points.flatMap((p) => p.value),
     'us',

@@ -4,14 +4,19 @@
 import { columnsOf } from '../columns';
 import { isBase, textOf } from '../data';
 import { h } from '../dom';
-import { SortedList } from '../sorted_list';
+import { watchLooks } from '../looks';
+import { orderNames, SortedList } from '../sorted_list';
 import type { State } from '../state';
 
 export function tableView(state: State): HTMLElement {
   const section = h('section', { id: 'chips', className: 'wide' }, h('h2', {}, 'Chips'));
   let front = new Set<number>();
+  const columns = columnsOf(state);
+  const names = orderNames(columns);
+  const orderLook = state.look('sort', names, names.indexOf('time'));
   const list = new SortedList(section, {
-    columns: columnsOf(state),
+    columns,
+    orderLook,
     key: 'chip',
     by: 'time',
     falling: false,
@@ -29,6 +34,7 @@ export function tableView(state: State): HTMLElement {
     front = new Set(state.front());
     list.refresh();
   });
+  watchLooks(state, [orderLook], () => list.reorder());
   state.watch(['chip'], () => {
     front = new Set(state.front());
     list.turnToSelected();

@@ -133,8 +133,15 @@ test('an address says what was chosen, whatever that was', () => {
       operator,
       network: operator === null ? maybe(1) : null,
     });
-    const { shown: _, ...chosen } = state.get();
-    expect(choiceOf(new State(r), start, addressOf(state, start))).toEqual(chosen);
+    const names = ['a, b', 'c=d', '-e & f'];
+    const look = state.look('heat:core.count, clock', names, 1);
+    look.choose(pick(3));
+    const { shown: _, looks: __, ...chosen } = state.get();
+    const again = new State(r);
+    const { looks, ...said } = choiceOf(again, start, addressOf(state, start));
+    expect(said).toEqual(chosen);
+    again.set({ looks: looks ?? {} });
+    expect(again.look('heat:core.count, clock', names, 1).name()).toBe(look.name());
   });
   const state = new State(r);
   expect(choiceOf(state, state.get(), '#filter=%E0%A4%A').line).toBe('%E0%A4%A');

@@ -14,7 +14,7 @@ namespace {
 
 using Function = std::function<double(const std::vector<double>&)>;
 
-std::vector<SobolIndex> indices(const Function& f, std::size_t axes, std::size_t rows, std::int64_t seed) {
+SaltelliValues values_of(const Function& f, std::size_t axes, std::size_t rows, std::int64_t seed) {
   const SaltelliDesign design = saltelli_design(rows, axes, seed);
   const auto at = [&](const std::vector<std::vector<double>>& inputs) {
     std::vector<double> out;
@@ -23,7 +23,11 @@ std::vector<SobolIndex> indices(const Function& f, std::size_t axes, std::size_t
   };
   SaltelliValues values{at(design.a), at(design.b), {}};
   for (std::size_t axis = 0; axis < axes; ++axis) values.ab.push_back(at(design.mixed(axis)));
-  return sobol_indices(values, seed);
+  return values;
+}
+
+std::vector<SobolIndex> indices(const Function& f, std::size_t axes, std::size_t rows, std::int64_t seed) {
+  return sobol_indices(values_of(f, axes, rows, seed), seed);
 }
 
 constexpr std::size_t kRows = 16384;
@@ -67,6 +71,74 @@ TEST(Sobol, IndicesOfTheGFunction) {
       EXPECT_NEAR(found[i].first, variance(i) / (all - 1), kWithin) << i << " seed " << seed;
       EXPECT_NEAR(found[i].total, variance(i) * all / (1 + variance(i)) / (all - 1), kWithin) << i << " seed " << seed;
     }
+  }
+}
+
+// Of Ishigami's function the first and the third axis interact, and no other pair.
+TEST(Sobol, PairsOfIshigami) {
+  const double first = 0.5 * std::pow(1 + 0.1 * std::pow(kPi, 4) / 5, 2), second = 49.0 / 8,
+               both = 0.01 * std::pow(kPi, 8) * (1.0 / 18 - 1.0 / 50), all = first + second + both;
+  for (std::int64_t seed = 1; seed <= 3; ++seed) {
+    const auto found = pair_interactions(values_of(ishigami, 3, kRows, seed), seed);
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[0].first, 0U);
+    EXPECT_EQ(found[0].second, 2U);
+    EXPECT_NEAR(found[0].index, both / all, kWithin) << "seed " << seed;
+    EXPECT_GT(found[0].interval.low, 0.1);
+    for (std::size_t p = 1; p < 3; ++p) {
+      EXPECT_NEAR(found[p].index, 0, kWithin) << "seed " << seed;
+      EXPECT_LE(found[p].interval.low, kWithin);
+    }
+  }
+}
+
+// Of a product of independent factors the part of a pair is known: V_i V_j times what the others add.
+TEST(Sobol, PairsOfTheGFunction) {
+  const std::vector<double> a = {0, 1, 4.5};
+  const Function g = [&](const std::vector<double>& u) {
+    double out = 1;
+    for (std::size_t i = 0; i < a.size(); ++i) out *= (std::abs(4 * u[i] - 2) + a[i]) / (1 + a[i]);
+    return out;
+  };
+  const auto variance = [&](std::size_t i) { return 1.0 / 3 / std::pow(1 + a[i], 2); };
+  double all = 1;
+  for (std::size_t i = 0; i < a.size(); ++i) all *= 1 + variance(i);
+  for (std::int64_t seed = 1; seed <= 3; ++seed)
+    for (const PairInteraction& p : pair_interactions(values_of(g, a.size(), kRows, seed), seed)) {
+      const std::size_t other = 3 - p.first - p.second;
+      EXPECT_NEAR(p.index, variance(p.first) * variance(p.second) * (1 + variance(other)) / (all - 1), kWithin)
+          << p.first << p.second << " seed " << seed;
+    }
+}
+
+// The first axis matters below a quarter of the second one alone; of a choice, at one of its values.
+TEST(Sobol, AnEffectThatLiesOnOneSideIsFound) {
+  constexpr std::size_t kValues = 8, kSample = 2048;
+  for (std::int64_t seed = 1; seed <= 3; ++seed) {
+    const SaltelliDesign design = saltelli_design(kSample, 2, seed);
+    std::vector<std::size_t> at;
+    for (const auto& u : design.a) at.push_back(static_cast<std::size_t>(u[1] * kValues));
+    const auto split = [&](const Function& f, bool ordered) {
+      return split_of_effect(values_of(f, 2, kSample, seed), 0, at, ordered);
+    };
+    const auto low = split([](const auto& u) { return u[1] < 0.25 ? 10 * u[0] : 3.0; }, true);
+    ASSERT_TRUE(low);
+    EXPECT_EQ(low->side, EffectSplit::Side::kUpTo);
+    EXPECT_EQ(low->value, 1U);
+    EXPECT_NEAR(low->rows, 0.25, 0.02);
+    EXPECT_DOUBLE_EQ(low->effect, 1);
+    const auto high = split([](const auto& u) { return u[1] < 0.25 ? u[0] : 4 * u[0]; }, true);
+    EXPECT_EQ(high->side, EffectSplit::Side::kFrom);
+    EXPECT_EQ(high->value, 2U);
+    EXPECT_NEAR(high->effect, 0.75 * 16 / (0.75 * 16 + 0.25), 0.02);
+    const auto only = split([](const auto& u) { return std::floor(u[1] * kValues) == 5 ? u[0] : 0.0; }, false);
+    EXPECT_EQ(only->side, EffectSplit::Side::kOnly);
+    EXPECT_EQ(only->value, 5U);
+    EXPECT_DOUBLE_EQ(only->effect, 1);
+    const auto except = split([](const auto& u) { return std::floor(u[1] * kValues) == 7 ? 0.0 : u[0]; }, false);
+    EXPECT_EQ(except->side, EffectSplit::Side::kExcept);
+    EXPECT_EQ(except->value, 7U);
+    EXPECT_FALSE(split([](const auto& u) { return u[1]; }, true)) << "no effect of the first axis";
   }
 }
 

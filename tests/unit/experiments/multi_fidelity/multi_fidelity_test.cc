@@ -139,6 +139,47 @@ RC_GTEST_PROP(MultiFidelity, NeighboursAreWhatTheBandDoesNotTellFromTheFront, (b
   RC_ASSERT(std::includes(neighbours.begin(), neighbours.end(), few.begin(), few.end()));
 }
 
+// Of objectives, whatever is left out is beaten by a chip at its worst, with that one at its best.
+RC_GTEST_PROP(MultiFidelity, NeighboursAreWhatNoChipBeatsAtItsWorst, ()) {
+  std::vector<JudgedPoint> points = random_points(false);
+  for (JudgedPoint& p : points) {
+    p.feasible = *rc::gen::inRange(0, 5) > 0;
+    if (!is_of_grid(p)) continue;
+    if (p.same_as != p.ordinal) {
+      p.range = points[p.same_as].range;
+      continue;
+    }
+    const double time = *p.predicted_us, area = *rc::gen::inRange(0, 8), rest = *rc::gen::inRange(0, 3);
+    p.range =
+        ObjectiveRange{{0.75 * time, area, area + 0.75 * rest * time}, {1.5 * time, area, area + 1.5 * rest * time}};
+    if (*rc::gen::inRange(0, 4) == 0) p.chosen = Chosen::kFront;
+  }
+  std::set<std::size_t> chosen, expected, got;
+  for (const JudgedPoint& p : points)
+    if (p.chosen != Chosen::kNot) chosen.insert(p.same_as);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!is_of_grid(points[i]) || !points[i].feasible || chosen.contains(points[i].same_as)) continue;
+    bool beaten = false;
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (j == i || !is_of_grid(points[j]) || !points[j].feasible || points[i].same_as == points[j].same_as) continue;
+      bool nowhere_worse = true, somewhere_better = false;
+      for (std::size_t o = 0; o < 3; ++o) {
+        nowhere_worse = nowhere_worse && points[j].range->high[o] <= points[i].range->low[o];
+        somewhere_better = somewhere_better || points[j].range->high[o] < points[i].range->low[o];
+      }
+      beaten = beaten || (nowhere_worse && somewhere_better);
+    }
+    if (!beaten) expected.insert(points[i].same_as);
+  }
+  const Indices neighbours = neighbours_of(points, {}, std::nullopt);
+  for (const std::size_t i : neighbours) RC_ASSERT(got.insert(points[i].same_as).second);
+  RC_ASSERT(got == expected);
+  const std::size_t most = *rc::gen::inRange<std::size_t>(0, 5);
+  const Indices few = neighbours_of(points, {}, most);
+  RC_ASSERT(few.size() == std::min(most, neighbours.size()));
+  RC_ASSERT(std::includes(neighbours.begin(), neighbours.end(), few.begin(), few.end()));
+}
+
 RC_GTEST_PROP(MultiFidelity, FasterIsSaidBeyondTheBandAlone, (bool costs)) {
   StoredMultiFidelity asked{"sampled"};
   asked.validation_sample = *rc::gen::inRange<std::size_t>(0, 20);

@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/explore/pareto.h"
+#include "experiments/multi_fidelity/point.h"
 #include "experiments/report/report.h"
 #include "tests/support/stores.h"
 
@@ -120,6 +122,27 @@ TEST_F(MultiFidelitySweepTest, WhatNoSimulationIsOfIsBeatenBeyondTheBand) {
 }
 
 // The same rows under another name: what is asked of a program is asked once.
+// A chip that is slower and smaller is told from the front by its area too.
+TEST_F(MultiFidelitySweepTest, OfObjectivesWhatNoSimulationIsOfIsBeatenInAllOfThem) {
+  const std::string objectives = "objectives: [time, energy, area]\n";
+  run(objectives + with_simulation("validation_sample: 9"), "r.db");
+  const Store s = store("r.db");
+  const StoredSweep sweep = s.sweeps().front();
+  std::vector<JudgedPoint> points = judged_points(s, sweep);
+  set_ranges(s, sweep, points);
+  std::size_t beaten = 0, neighbours = 0;
+  for (const JudgedPoint& p : points) {
+    neighbours += p.chosen == Chosen::kNeighbour ? 1 : 0;
+    if (p.chosen != Chosen::kNot || points[p.same_as].chosen != Chosen::kNot || p.is_base) continue;
+    const auto beats = [&](const JudgedPoint& q) {
+      return !q.is_base && dominates({q.range->high, 0}, {p.range->low, 0});
+    };
+    EXPECT_TRUE(std::any_of(points.begin(), points.end(), beats)) << p.name;
+    ++beaten;
+  }
+  EXPECT_GT(beaten + neighbours, 0U);
+}
+
 TEST_F(MultiFidelitySweepTest, TimesAreThoseOfASweepThatSimulatesAll) {
   run(with_simulation("validation_sample: 4, seed: 5, " + kCost), "some.db");
   run(kSweep + "evaluator: sim\n", "all.db");

@@ -64,6 +64,23 @@ TEST(Objectives, ReduceTheOperatorsOfAPattern) {
   EXPECT_EQ(value("quantile(1, time of *) + 1"), 31);
 }
 
+// Of 5 nJ, 2 rest: in three times the time they are 3 + 3 * 2.
+TEST(Objectives, OfAnotherTimeKeepTheEnergyThatDoesNotRest) {
+  OperatorResult r = result(10, 5e3);
+  r.resting_energy = 2e3;
+  r.values[static_cast<std::size_t>(Quantity::kTimeAtLimit)] = 20;
+  r.values[static_cast<std::size_t>(Quantity::kEnergyAtLimit)] = 10e3;
+  const OperatorResult off = with_time_times(r, 3);
+  const auto at = [&](Quantity q) { return off.values[static_cast<std::size_t>(q)].value(); };
+  EXPECT_DOUBLE_EQ(at(Quantity::kTime), 30);
+  EXPECT_DOUBLE_EQ(at(Quantity::kEnergy), 9e3);
+  EXPECT_DOUBLE_EQ(at(Quantity::kPower), 1e-6 * 9e3 / 30);
+  EXPECT_DOUBLE_EQ(at(Quantity::kTimeAtLimit), 60);
+  EXPECT_DOUBLE_EQ(at(Quantity::kEnergyAtLimit), 18e3);
+  EXPECT_DOUBLE_EQ(with_time_times(off, 1.0 / 3).values[static_cast<std::size_t>(Quantity::kEnergy)].value(), 5e3);
+  EXPECT_EQ(with_time_times(OperatorResult{}, 2).values, QuantityValues());
+}
+
 TEST(Objectives, MatchNamesAsShellsDo) {
   EXPECT_TRUE(matches("*", ""));
   EXPECT_TRUE(matches("a*b*c", "a1b2b3c"));

@@ -297,7 +297,21 @@ TEST_F(ObjectivesSweepTest, SensitivityIsThatOfThePlainFunction) {
     EXPECT_NEAR(a.elasticity.value(), is_cores ? 2 : 1, 1e-9);
     EXPECT_NEAR(a.index.first, is_cores ? of_cores : of_banks, 0.04) << a.axis;
     EXPECT_NEAR(a.index.total, is_cores ? 1 - of_banks : 1 - of_cores, 0.04) << a.axis;
+    ASSERT_EQ(a.ends.size(), 2U);
+    EXPECT_NEAR(a.ends[1].objective / a.ends[0].objective, is_cores ? 100 : 16, 1e-9) << a.axis;
   }
+  ASSERT_EQ(found->pairs.size(), 1U);
+  EXPECT_NEAR(found->pairs[0].index, 1 - of_cores - of_banks, 0.04);
+
+  // Banks matter up to 12 cores alone: the interaction says so.
+  request.objective = "core.count <= 12 ? memory.smem.banks : 40";
+  const auto on_one_side = sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags);
+  tests::require_no_errors(diags);
+  ASSERT_EQ(on_one_side->pairs.size(), 1U);
+  EXPECT_EQ(on_one_side->pairs[0].axis, "memory.smem.banks");
+  EXPECT_EQ(on_one_side->pairs[0].where, "core.count <= 12");
+  EXPECT_DOUBLE_EQ(on_one_side->pairs[0].effect, 1);
+  EXPECT_NEAR(on_one_side->pairs[0].rows, 0.3, 0.02);
   write("sweep.yaml", sweep_text("constraints: [core.count != 8]\n"));
   EXPECT_FALSE(sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags));
   EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("sweep.yaml:9:14: sensitivity takes every combination")));
