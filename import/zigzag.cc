@@ -57,9 +57,10 @@ class Layer {
     op_.at = layer_.at;
     read_name();
     read_loops();
+    if (diags_.count() > errors) return std::nullopt;  // what follows would name the loops that are missing again
     read_relations();
     read_padding();
-    if (diags_.count() > errors) return std::nullopt;  // the equation would name what is missing again
+    if (diags_.count() > errors) return std::nullopt;
     read_equation();
     read_precision();
     ledger_.leave(path_ + "operand_source", "layers run one by one; a sequence finds what they read by name and size");
