@@ -114,8 +114,8 @@ Words candidates(const CLI::App& program, const Words& words) {
 
 void add_complete(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
-      "complete", "What may follow the words behind --, of which the last one is begun: for completions of shells");
-  command->prefix_command();
+      "complete", "What may follow the words, of which the last one is begun: for completions of shells");
+  command->prefix_command()->allow_extras();
   command->group("");  // shells ask it, people do not
   command->callback([&app, command, &status] {
     const Words given = command->remaining();

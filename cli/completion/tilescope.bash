@@ -7,7 +7,7 @@ _tilescope() {
   else
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]}
   fi
-  mapfile -t COMPREPLY < <("${words[0]}" complete -- "${words[@]:1:cword}" 2>/dev/null)
+  mapfile -t COMPREPLY < <("${words[0]}" complete "${words[@]:1:cword}" 2>/dev/null)
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
   declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
   return 0

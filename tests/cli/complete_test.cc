@@ -25,7 +25,7 @@ class Complete : public Cli {
  protected:
   // The words that may follow; the last of `words` is begun.
   std::vector<std::string> offered(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"complete", "--"});
+    words.insert(words.begin(), "complete");
     std::istringstream lines(run(words).out);
     std::vector<std::string> out;
     for (std::string line; std::getline(lines, line);) out.push_back(line);

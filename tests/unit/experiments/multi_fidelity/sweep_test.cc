@@ -125,7 +125,7 @@ TEST_F(MultiFidelitySweepTest, WhatNoSimulationIsOfIsBeatenBeyondTheBand) {
 // A chip that is slower and smaller is told from the front by its area too.
 TEST_F(MultiFidelitySweepTest, OfObjectivesWhatNoSimulationIsOfIsBeatenInAllOfThem) {
   const std::string objectives = "objectives: [time, energy, area]\n";
-  run(objectives + with_simulation("validation_sample: 9"), "r.db");
+  run(objectives + with_simulation("validation_sample: 1"), "r.db");
   const Store s = store("r.db");
   const StoredSweep sweep = s.sweeps().front();
   std::vector<JudgedPoint> points = judged_points(s, sweep);
