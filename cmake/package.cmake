@@ -53,7 +53,7 @@ function(tilescope_package group name)
   if(ARG_SECTION)
     set(CPACK_DEBIAN_${GROUP}_PACKAGE_SECTION ${ARG_SECTION} PARENT_SCOPE)
   endif()
-  set(CPACK_DEBIAN_${GROUP}_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}\n${ARG_ABOUT}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${GROUP}_DESCRIPTION "${ARG_ABOUT}" PARENT_SCOPE)
   list(GET ARG_COMPONENTS 0 first)
   install(FILES ${PROJECT_BINARY_DIR}/copyright ${PROJECT_BINARY_DIR}/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${first})
@@ -71,4 +71,6 @@ tilescope_package(develop libtilescope-dev COMPONENTS devel systemc DEPENDS "lib
   ABOUT "Headers, CMake and pkg-config files, and SystemC modules.")
 tilescope_package(module python3-tilescope COMPONENTS python DEPENDS "libtilescope ${same}, python3, python3-numpy"
   SECTION python ABOUT "The Python module.")
+file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_SHARED_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 include(CPack)
