@@ -15,6 +15,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__) /* the functions are looked up by name, however the library is compiled */
+#pragma GCC visibility push(default)
+#endif
 
 #define TILESCOPE_DRAM_VERSION 1
 
@@ -56,6 +59,9 @@ void tilescope_dram_request(void* memory, const tilescope_dram_request_t* reques
 size_t tilescope_dram_advance(void* memory, int64_t until, tilescope_dram_answer_t* answers, size_t capacity);
 void tilescope_dram_destroy(void* memory);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif
