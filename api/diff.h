@@ -65,8 +65,8 @@ struct WorkDifference {
   CostDifference energy;
 };
 
-// Of the operators of a suite, or of one operator, with the best program of each chip. `progress` counts operators of
-// both chips. Nullopt after errors in the workload, or where a chip lacks what it asks for.
+// The same for the operators of a suite, or for one operator, each by its best program for either chip. `progress`
+// counts operators of both chips. Nullopt after errors in the workload, or where a chip lacks what it asks for.
 std::optional<WorkDifference> diff_workload(const Workload& workload, const arch::ArchSpec& left,
                                             const arch::ArchSpec& right, int jobs, const Progress& progress,
                                             base::Diagnostics& diags);

@@ -13,6 +13,7 @@
 #include "api/compile.h"
 #include "arch/load.h"
 #include "arch/spec.h"
+#include "base/describe.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 
@@ -29,6 +30,13 @@ struct Change {
   base::Value value, changed;
 };
 
+template <class V>
+void describe(V& v, base::Is<Change> auto& c) {
+  v.field({"path", "", "A number of the chip, by its path."}, c.path);
+  v.field({"value", "", "Its value, as the chip's file writes it."}, c.value);
+  v.field({"changed", "", "The value that it was changed to."}, c.changed);
+}
+
 // ln(time on the changed chip / time) / ln(changed / value).
 struct Elasticity {
   Change change;
@@ -41,10 +49,30 @@ struct Elasticity {
   std::optional<double> energy = {};       // elasticity of the best program's energy; absent without figures for it
 };
 
+// Documents have null where a program does not fit.
+template <class V>
+void describe(V& v, base::Is<Elasticity> auto& e) {
+  v.part(e.change);
+  v.field({"elasticity", "", "ln(time / time before) / ln(changed / value) of the best program for either chip."},
+          e.elasticity);
+  v.field({"elasticity_fixed", "", "The same of the unchanged program."}, base::Value(e.elasticity_fixed));
+  v.field({"energy_elasticity", "", "The same of the best program's energy."}, e.energy);
+  v.field({"predicted_us", "us", "Time of the best program for the changed chip."}, e.predicted_us);
+  v.field({"fixed_us", "us", "Time of the unchanged program on the changed chip."}, base::Value(e.fixed_us));
+  v.field({"here_us", "us", "Time of the changed chip's best program on the chip as it is."}, base::Value(e.here_us));
+  v.field({"bottleneck", "", "What bounds the best program for the changed chip."}, e.bottleneck);
+}
+
 struct Refusal {
   Change change;
   std::string why;
 };
+
+template <class V>
+void describe(V& v, base::Is<Refusal> auto& r) {
+  v.part(r.change);
+  v.field({"why", "", "Why the chip is refused, or has no program."}, r.why);
+}
 
 struct ExplainedOperator {
   std::string id, kind;

@@ -59,35 +59,6 @@ Value terms_of(const Prediction& p) {
   return Map{};
 }
 
-Map entries_of(const Change& c) { return {{"path", c.path}, {"value", c.value}, {"changed", c.changed}}; }
-
-Value row_of(const Elasticity& e) {
-  Map row = entries_of(e.change);
-  row.push_back({"elasticity", e.elasticity});
-  row.push_back({"elasticity_fixed", e.elasticity_fixed});
-  if (e.energy) row.push_back({"energy_elasticity", e.energy});
-  row.push_back({"predicted_us", e.predicted_us});
-  row.push_back({"fixed_us", e.fixed_us});
-  row.push_back({"here_us", e.here_us});
-  row.push_back({"bottleneck", e.bottleneck});
-  return row;
-}
-
-Value row_of(const Refusal& r) {
-  Map row = entries_of(r.change);
-  row.push_back({"why", r.why});
-  return row;
-}
-
-Value row_of(const ExplainedOperator& op);
-
-template <class Row>
-Value list_of(const std::vector<Row>& rows) {
-  List out;
-  for (const Row& r : rows) out.push_back(row_of(r));
-  return out;
-}
-
 Value row_of(const ExplainedOperator& op) {
   Map row = {{"id", op.id}, {"kind", op.kind}, {"count", op.count}, {"operations", op.operations}};
   if (op.prediction) {
@@ -95,8 +66,8 @@ Value row_of(const ExplainedOperator& op) {
     row.push_back({"bottleneck", op.prediction->bottleneck});
     row.push_back({"next", op.next});
     row.push_back({"terms", terms_of(*op.prediction)});
-    row.push_back({"elasticities", list_of(op.elasticities)});
-    row.push_back({"refused", list_of(op.refused)});
+    row.push_back({"elasticities", base::to_list(op.elasticities)});
+    row.push_back({"refused", base::to_list(op.refused)});
   }
   if (!op.error.empty()) row.push_back({"error", op.error});
   return row;
@@ -137,7 +108,9 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
 }
 
 base::Value to_document(const std::vector<ExplainedOperator>& operators) {
-  return Map{{"operators", list_of(operators)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
+  List rows;
+  for (const ExplainedOperator& op : operators) rows.push_back(row_of(op));
+  return Map{{"operators", std::move(rows)}, {"total", to_entries(totals_of(timed_operators(operators)))}};
 }
 
 }  // namespace tilescope::api

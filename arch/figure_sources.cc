@@ -118,7 +118,7 @@ class Reader {
     path_.pop_back();
   }
 
-  // Of a key above its map: `fragments: # [S] CUTLASS`.
+  // The remark beside a key whose map follows it, as in `fragments: # [S] CUTLASS`.
   Remark around(base::Position key, const Remark& inherited) {
     Remark own = remark_of(lines_.at(key));
     return own.mark.empty() ? inherited : own;

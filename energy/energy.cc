@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kMicrojoulesPerPicojoule = 1e-6;
 
-// The search for a clock ends where the power is within this share of the limit, among times that are known.
-constexpr double kNearLimit = 1e-4;
+// The search among known times ends where the power is within this share of the limit: finer than callers ask for.
+constexpr double kFinestShare = 1e-4;
 constexpr int kMaxSteps = 24;
 constexpr std::int64_t kClockStep = 1'000'000;  // Hz
 constexpr std::int64_t kSlowest = 16;           // part of the highest clock, below which no limit is met
@@ -132,7 +132,7 @@ std::optional<arch::Hertz> clock_at(double limit_w, arch::Hertz highest,
   if (below < 0) return std::nullopt;
   double margin = below;  // at `low`
   int last_side = 0;
-  for (int step = 0; step < kMaxSteps && margin > kNearLimit * limit_w && high - low > kClockStep; ++step) {
+  for (int step = 0; step < kMaxSteps && margin > kFinestShare * limit_w && high - low > kClockStep; ++step) {
     const double part = below / (below + above);
     const std::int64_t clock =
         std::clamp<std::int64_t>(low + std::llround(part * static_cast<double>(high - low)), low + 1, high - 1);

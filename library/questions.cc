@@ -172,8 +172,8 @@ std::unique_ptr<Table> answer_verify(const Question& q) {
   if (!q.can(&targets::Target::verify)) return nullptr;
   const auto rows = api::verify(q.source(), q.spec, q.options.threads(), q.progress(), q.diags);
   if (!rows) return nullptr;
-  return std::make_unique<RowsTable<VerifiedTableRow>>(
-      rows_of(*rows), [rows = *rows, runs = api::runs_of(q.spec)] { return api::to_document(rows, runs); });
+  return std::make_unique<RowsTable<api::VerifiedRow>>(
+      *rows, [rows = *rows, runs = api::runs_of(q.spec)] { return api::to_document(rows, runs); });
 }
 
 std::unique_ptr<Table> answer_explain(const Question& q) {

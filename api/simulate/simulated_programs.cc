@@ -85,7 +85,7 @@ sim::SimOptions options_of(const SimulationHow& how) {
   return options;
 }
 
-// The simulated time on the same chip with its cores at another clock; empty where nobody asks for it.
+// The simulated time on the same chip with its cores at another clock; empty if `how` does not ask for it.
 energy::TimeAt time_at_clocks(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how) {
   if (!how.judges_limit) return {};
   return [&lowered, &a, how](arch::Hertz clock) {

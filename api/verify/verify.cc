@@ -226,18 +226,11 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
 
 namespace {
 
-base::Map compared(const VerifiedRow& r, const std::string& runs) {
-  base::Map out = {{"correct", r.values_ok},
-                   {"counters_ok", r.counters_ok},
-                   {"compared_outputs", r.compared},
-                   {"outputs", r.outputs},
-                   {"seed", kVerifySeed},
-                   {"worst_error_ratio", r.worst_errors.ratio},
-                   {"allowed_error_ratio", r.allowed_errors.ratio},
-                   {"worst_error_units", r.worst_errors.units},
-                   {"allowed_error_units", r.allowed_errors.units},
-                   {runs, to_map(r.run)},
-                   {"simulator", to_map(r.simulator)}};
+base::Map entries_of(const VerifiedRow& r, const std::string& runs) {
+  base::Map out = base::to_entries(r);
+  if (!r.errors.empty()) return out;
+  out.push_back({runs, to_map(r.run)});
+  out.push_back({"simulator", to_map(r.simulator)});
   if (!r.model) return out;
   base::Map model;
   for (const auto& [name, amount] : *r.model) model.push_back({name, amount});
@@ -253,17 +246,10 @@ base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string&
   base::List list;
   std::int64_t values_ok = 0, counters_ok = 0, failed = 0;
   for (const VerifiedRow& r : rows) {
-    base::Map row = {{"id", r.id}};
-    if (!r.kind.empty()) row.push_back({"kind", r.kind});
-    if (r.errors.empty()) {
-      base::append(row, compared(r, runs));
-    } else {
-      row.push_back({"error", base::unless_empty(r.errors)});
-      ++failed;
-    }
+    failed += r.errors.empty() ? 0 : 1;
     values_ok += r.values_ok ? 1 : 0;
     counters_ok += r.counters_ok ? 1 : 0;
-    list.emplace_back(std::move(row));
+    list.emplace_back(entries_of(r, runs));
   }
   return base::Map{
       {"rows", std::move(list)},

@@ -97,7 +97,7 @@ Expansion expansions(const StageCosts& s, const Machine& m) {
 // that a block's results leave the scratchpad in; beyond those that its stores count. A quotient by a constant takes
 // two (Granlund and Montgomery, PLDI 1994), a remainder one, a coordinate's share of an address one. Times ignore them.
 double place_instructions(const StageCosts& s, const Machine& m) {
-  constexpr double kTakenApart = 2 + 1;
+  constexpr double kTakenApart = 3;  // a quotient and a remainder
   const tile::StageProgram& p = *s.counts->program;
   double axes = 0;
   for (const tile::AxisMapping& axis : p.mapping) axes += axis.threads > 1;
