@@ -28,13 +28,21 @@ struct Sums {
   double first = 0, total = 0;
 };
 
-// The indices of an axis from those rows.
-Sums indices_of(const SaltelliValues& v, std::size_t axis, const std::vector<std::size_t>& rows) {
+// Variance of the values of those rows; 0 where they differ by no more than sums of doubles do by their order.
+double variance_of(const SaltelliValues& v, const std::vector<std::size_t>& rows) {
+  constexpr double kRounding = 1e-12;
   const auto n = static_cast<double>(rows.size());
   double mean = 0, variance = 0;
   for (const std::size_t r : rows) mean += (v.a[r] + v.b[r]) / (2 * n);
   for (const std::size_t r : rows)
     variance += ((v.a[r] - mean) * (v.a[r] - mean) + (v.b[r] - mean) * (v.b[r] - mean)) / (2 * n - 1);
+  return std::sqrt(variance) > kRounding * std::abs(mean) ? variance : 0;
+}
+
+// The indices of an axis from those rows.
+Sums indices_of(const SaltelliValues& v, std::size_t axis, const std::vector<std::size_t>& rows) {
+  const auto n = static_cast<double>(rows.size());
+  const double variance = variance_of(v, rows);
   if (!(variance > 0)) return {};
   Sums out{1, 0};
   for (const std::size_t r : rows) {
@@ -48,10 +56,9 @@ Sums indices_of(const SaltelliValues& v, std::size_t axis, const std::vector<std
 // As indices_of, of the share that both axes of a pair have a part in.
 double interaction_of(const SaltelliValues& v, const PairInteraction& pair, const std::vector<std::size_t>& rows) {
   const auto n = static_cast<double>(rows.size());
-  double mean = 0, variance = 0, both = 0;
-  for (const std::size_t r : rows) mean += (v.a[r] + v.b[r]) / (2 * n);
+  const double variance = variance_of(v, rows);
+  double both = 0;
   for (const std::size_t r : rows) {
-    variance += ((v.a[r] - mean) * (v.a[r] - mean) + (v.b[r] - mean) * (v.b[r] - mean)) / (2 * n - 1);
     const double of_first = v.a[r] - v.ab[pair.first][r], of_second = v.a[r] - v.ab[pair.second][r],
                  of_pair = v.ab[pair.first][r] - v.ab[pair.second][r];
     both += (of_first * of_first + of_second * of_second - of_pair * of_pair) / (2 * n);
@@ -163,7 +170,8 @@ std::optional<EffectSplit> split_of_effect(const SaltelliValues& v, std::size_t 
   std::optional<EffectSplit> out;
   double most = -1;
   Part side;
-  for (auto p = parts.begin(); std::next(p) != parts.end() || (!ordered && p != parts.end()); ++p) {
+  const auto last = ordered ? std::prev(parts.end()) : parts.end();  // no value is beyond the last one
+  for (auto p = parts.begin(); p != last; ++p) {
     if (!ordered) side = {};
     side.rows += p->second.rows;
     side.effect += p->second.effect;
@@ -179,7 +187,6 @@ std::optional<EffectSplit> split_of_effect(const SaltelliValues& v, std::size_t 
       const std::size_t value = where == Side::kFrom ? std::next(p)->first : p->first;
       out = EffectSplit{where, value, larger.rows / all.rows, std::min(1.0, larger.effect / all.effect)};
     }
-    if (!ordered && std::next(p) == parts.end()) break;
   }
   return out;
 }

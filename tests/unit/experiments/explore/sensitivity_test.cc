@@ -149,6 +149,15 @@ TEST(Sobol, NothingVariesWithoutVariance) {
   }
 }
 
+TEST(Sobol, RoundingIsNoVariance) {
+  const auto rounded = [](const auto& x) { return 3.0 * (1 + (x[0] > 0.5 ? 2e-16 : 0)); };
+  for (const SobolIndex& i : indices(rounded, 2, 64, 1)) {
+    EXPECT_EQ(i.first, 0);
+    EXPECT_EQ(i.total, 0);
+  }
+  for (const PairInteraction& p : pair_interactions(values_of(rounded, 2, 64, 1), 1)) EXPECT_EQ(p.index, 0);
+}
+
 TEST(Sobol, OtherSeedsGiveOtherRowsAndTheSameSeedTheSame) {
   EXPECT_EQ(saltelli_design(8, 3, 5).a, saltelli_design(8, 3, 5).a);
   EXPECT_NE(saltelli_design(8, 3, 5).a, saltelli_design(8, 3, 6).a);
