@@ -10,7 +10,7 @@ namespace {
 
 class Counters : public Cli {
  protected:
-  Json verified(const Args& more) const { return json_of_long_work(with({"verify", "--arch", "v100"}, more)); }
+  Json verified(const Args& more) const { return json_of_noted(with({"verify", "--arch", "v100"}, more)); }
   static void expect_all(const Json& document, int n) {
     const Json& s = document.at("summary");
     EXPECT_EQ(s.at("rows"), n);
@@ -82,7 +82,7 @@ TEST_F(Counters, OfMatrixInstructionsAgreeWithTheModelsToo) {
   for (const char* dtype : {"tf32", "f16", "bf16", "i8"})
     for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[k,m] * B[k,n]"}) {
       const Json row =
-          json_of_long_work({"verify", "--arch", "a100", "--op", op, "--size", "m=128,n=128,k=128", "--dtype", dtype})
+          json_of_noted({"verify", "--arch", "a100", "--op", op, "--size", "m=128,n=128,k=128", "--dtype", dtype})
               .at("rows")
               .at(0);
       EXPECT_EQ(row.at("correct"), true) << dtype << ' ' << op;
@@ -97,7 +97,7 @@ TEST_F(Counters, OfOtherMatrixInstructionsAgreeWithTheModelsToo) {
   for (const char* arch : {"v100", "mi210", "tilescope_two"})
     for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]"}) {
       const Json row =
-          json_of_long_work({"verify", "--arch", arch, "--op", op, "--size", "m=256,n=256,k=256", "--dtype", "f16"})
+          json_of_noted({"verify", "--arch", arch, "--op", op, "--size", "m=256,n=256,k=256", "--dtype", "f16"})
               .at("rows")
               .at(0);
       EXPECT_EQ(row.at("correct"), true) << arch << ' ' << op;

@@ -31,7 +31,7 @@ class Independent : public Cli {
   }
 
   std::int64_t cycles(const Args& args) const {
-    return json_of_long_work(with({"simulate"}, args)).at("operators").at(0).at("cycles").get<std::int64_t>();
+    return json_of_noted(with({"simulate"}, args)).at("operators").at(0).at("cycles").get<std::int64_t>();
   }
 
   // What simulate_alone prints.
@@ -74,7 +74,7 @@ TEST_F(Independent, TheNumberOfWorkersChangesNothing) {
     lines += stage.dump() + '\n';
   }
   const Args batch = {"simulate", "--arch", "v100", "--batch", write("batch.jsonl", lines)};
-  EXPECT_EQ(json_of_long_work(with(batch, {"--jobs", "1"})), json_of_long_work(with(batch, {"--jobs", "3"})));
+  EXPECT_EQ(json_of_noted(with(batch, {"--jobs", "1"})), json_of_noted(with(batch, {"--jobs", "3"})));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Args calibrate(const std::string& batch, const Args& more = {}) {
 }
 
 TEST_F(Calibrate, BearsTheContractsNames) {
-  const Json document = json_of_long_work(calibrate(write("b.jsonl", lines())));
+  const Json document = json_of_noted(calibrate(write("b.jsonl", lines())));
   EXPECT_THAT(keys_of(document), ElementsAre("ratios", "held_out", "bands", "summary"));
   const auto is_fma = [](const Json& r) { return r.at("name") == "fma.f32"; };
   const Json& ratios = document.at("ratios");

@@ -23,19 +23,19 @@ std::string line(const std::string& id, const std::string& group, const std::str
 
 std::string measured(double us) { return R"("measured_us": )" + std::to_string(us) + ", "; }
 
-Args batch(const std::string& file, const Args& more = {}) {
+Args compared_batch(const std::string& file, const Args& more = {}) {
   return with({"compare", "--arch", "v100", "--batch", file}, more);
 }
 
 // cuDNN took 1,213 us for C0 on a V100 (experiments/data/published). Pools have no library's time on an H200.
 TEST_F(Compare, OfLibrariesIsByKindAndDuration) {
-  const Json v100 = json_of_long_work({"compare", "--arch", "v100", "--baseline", "library"});
+  const Json v100 = json_of_noted({"compare", "--arch", "v100", "--baseline", "library"});
   const Json& c0 = v100.at("rows").at(0);
   EXPECT_EQ(c0.at("id"), "C0");
   EXPECT_DOUBLE_EQ(c0.at("measured_us").get<double>(), 1213);
   EXPECT_EQ(c0.at("kind"), "conv, from 1 ms");
   EXPECT_EQ(v100.at("summary").at("left_out"), 0);
-  const Json h200 = json_of_long_work({"compare", "--arch", "h200", "--baseline", "library"});
+  const Json h200 = json_of_noted({"compare", "--arch", "h200", "--baseline", "library"});
   EXPECT_EQ(h200.at("summary").at("rows"), 105);
   EXPECT_EQ(h200.at("summary").at("left_out"), 14);
   for (const Json& row : h200.at("rows")) EXPECT_EQ(row.at("measured_us"), row.at("library_us"));
@@ -79,7 +79,7 @@ TEST_F(Compare, TimesOfABoardAreNotThoseOfAChangedOne) {
 TEST_F(Compare, BearsTheContractsNames) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8) + line("c", "g", measured(20), 32));
-  const Json document = json(batch(file, {"--simulate"}));
+  const Json document = json(compared_batch(file, {"--simulate"}));
   EXPECT_THAT(keys_of(document), ElementsAre("rows", "summary"));
   const Json& row = document.at("rows").at(0);
   EXPECT_EQ(row.at("kind"), "matmul");
@@ -102,7 +102,7 @@ TEST_F(Compare, RefusesRowByRowAndCounts) {
       "b.jsonl", line("a", "g", measured(30)) + line("none", "g", "") + line("zero", "g", R"("measured_us": 0, )") +
                      line("less", "g", R"("measured_us": -3, )") + line("alone", "h", measured(9)) +
                      line("b", "g", measured(40), 8) + line("level", "g", measured(5) + R"("cached": {"A": "l7"}, )"));
-  const CliResult r = run(batch(file, {"--json"}));
+  const CliResult r = run(compared_batch(file, {"--json"}));
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:2: measured_us is missing\n"));
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:3:45: measured_us: expected a time above 0, got 0\n"));
@@ -131,24 +131,24 @@ TEST_F(Compare, DrawsTheSameRowsForTheSameSeed) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += line(std::to_string(i), i % 2 == 0 ? "g" : "h", measured(10 + i), 8 + i % 3 * 8);
   const std::string file = write("b.jsonl", text);
-  const Json one = json(batch(file, {"--sample", "3", "--seed", "5"}));
+  const Json one = json(compared_batch(file, {"--sample", "3", "--seed", "5"}));
   EXPECT_EQ(one.at("rows").size(), 6U);
   EXPECT_EQ(one.at("summary").at("left_out"), 14);
-  EXPECT_EQ(json(batch(file, {"--sample", "3", "--seed", "5", "--jobs", "2"})), one);
-  EXPECT_NE(json(batch(file, {"--sample", "3", "--seed", "6"})), one);
+  EXPECT_EQ(json(compared_batch(file, {"--sample", "3", "--seed", "5", "--jobs", "2"})), one);
+  EXPECT_NE(json(compared_batch(file, {"--sample", "3", "--seed", "6"})), one);
 }
 
 TEST_F(Compare, LeavesOutWhatTheOptionsSay) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("small", "g", measured(90), 4) + line("b", "g", measured(60), 8));
-  const Json document = json(batch(file, {"--min-threads", "32"}));
+  const Json document = json(compared_batch(file, {"--min-threads", "32"}));
   EXPECT_EQ(document.at("rows").size(), 2U);
   EXPECT_EQ(document.at("summary").at("left_out"), 1);
 }
 
 TEST_F(Compare, PlotsEveryRow) {
   const std::string file = write("b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8));
-  EXPECT_EQ(run(batch(file, {"--plot", "p.svg"})).status, 0);
+  EXPECT_EQ(run(compared_batch(file, {"--plot", "p.svg"})).status, 0);
   const std::string plot = text_of_file(path("p.svg"));
   EXPECT_THAT(plot, HasSubstr("b.jsonl on v100"));
   std::size_t dots = 0;
@@ -157,12 +157,12 @@ TEST_F(Compare, PlotsEveryRow) {
 }
 
 TEST_F(Compare, OfASuiteIsWithItsPublishedTimes) {
-  const Json summary = json_of_long_work({"compare", "--arch", "v100", "--suite", "roller"}).at("summary");
+  const Json summary = json_of_noted({"compare", "--arch", "v100", "--suite", "roller"}).at("summary");
   EXPECT_EQ(summary.at("measured"), "roller_top10");
   EXPECT_EQ(summary.at("rows"), 119);
   EXPECT_GT(summary.at("kinds").back().at("predicted").at("by_row").at("spearman"), 0.9);  // over all operators
   const Json osdi22 =
-      json_of_long_work({"compare", "--arch", "v100", "--suite", "roller", "--search", "roller-osdi22"}).at("summary");
+      json_of_noted({"compare", "--arch", "v100", "--suite", "roller", "--search", "roller-osdi22"}).at("summary");
   EXPECT_NE(osdi22, summary);
   EXPECT_THAT(bad_input({"compare", "--arch", "v100", "--suite", "roller", "--sample", "2"}), HasSubstr("--sample"));
   const CliResult none = run({"compare", "--arch", "a100", "--suite", "roller"});

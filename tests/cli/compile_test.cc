@@ -90,8 +90,7 @@ TEST_F(Compile, SaysWhatAProgramCosts) {
   EXPECT_THAT(table.out, HasSubstr("mma.bf16 "));
   EXPECT_EQ(bad_input({"compile", "--arch", "k80", "--op", "O[i] = X[i]", "--size", "i=64", "--energy"}),
             "--energy: the file of k80 states neither `power` nor `energy`\n");
-  const Json without =
-      json_of_long_work(with(product, {"--set", "clock=3GHz"})).at("operators").at(0).at("programs").at(0);
+  const Json without = json_of_noted(with(product, {"--set", "clock=3GHz"})).at("operators").at(0).at("programs").at(0);
   EXPECT_FALSE(without.contains("energy_uj"));
   EXPECT_THAT(without.at("no_energy").get<std::string>(), HasSubstr("power.curve: a voltage at 3000 MHz"));
 }
@@ -129,7 +128,7 @@ TEST_F(Compile, TheSimulatorRanksWhereItIsTheEvaluator) {
                      "4",
                      "--log",
                      log};
-  const Json document = json_of_long_work(args);
+  const Json document = json_of_noted(args);
   const Json programs = document.at("operators").at(0).at("programs");
   ASSERT_EQ(programs.size(), 4U) << "three, and as many others, of which four are kept";
   for (std::size_t r = 1; r < programs.size(); ++r)
@@ -166,8 +165,8 @@ TEST_F(Compile, AnEvaluatorThatIsNoneIsNamed) {
 // another number of threads the model finds no program faster.
 TEST_F(Compile, StagesOfAFusedKernelHaveTheBestThreads) {
   const Json document =
-      json_of_long_work({"compile", "--arch", "v100", "--top", "1", "--size", "m=65536,n=4096", "--op",
-                         "M[m] max=! X[m,n]; E[m,n] = exp(X[m,n] - M[m]); Z[m] +=! E[m,n]; O[m,n] = E[m,n] / Z[m]"});
+      json_of_noted({"compile", "--arch", "v100", "--top", "1", "--size", "m=65536,n=4096", "--op",
+                     "M[m] max=! X[m,n]; E[m,n] = exp(X[m,n] - M[m]); Z[m] +=! E[m,n]; O[m,n] = E[m,n] / Z[m]"});
   const Json& first = document.at("operators").at(0).at("programs").at(0);
   Json program = first.at("program");
   ASSERT_EQ(program.at("edges").at(0).at("level"), "smem");
@@ -177,7 +176,7 @@ TEST_F(Compile, StagesOfAFusedKernelHaveTheBestThreads) {
     for (const int stage : {0, 1}) program["nodes"][stage]["mapping"]["n"]["threads"] = threads;
     lines += program.dump() + '\n';
   }
-  const Json others = json_of_long_work({"predict", "--arch", "v100", "--batch", write("batch.jsonl", lines)});
+  const Json others = json_of_noted({"predict", "--arch", "v100", "--batch", write("batch.jsonl", lines)});
   std::size_t predicted = 0;
   for (const Json& row : others.at("rows")) {
     if (!row.contains("predicted_us")) continue;
@@ -188,15 +187,14 @@ TEST_F(Compile, StagesOfAFusedKernelHaveTheBestThreads) {
 }
 
 TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
-  const Json document =
-      json_of_long_work({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});
+  const Json document = json_of_noted({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});
   ASSERT_EQ(document.at("operators").size(), 119U);
   EXPECT_EQ(document.at("operators").at(0).at("id"), "C0");
   for (const Json& op : document.at("operators")) EXPECT_EQ(op.at("programs").size(), 1U) << op.at("id");
 }
 
 TEST_F(Compile, PublishedSearchAddsItsRounds) {
-  const Json document = json_of_long_work(matmul(4096, {"--search", "roller-osdi22"}));
+  const Json document = json_of_noted(matmul(4096, {"--search", "roller-osdi22"}));
   const Json& op = document.at("operators").at(0);
   EXPECT_THAT(keys_of(op),
               ElementsAre("id", "kind", "dtype", "count", "operations", "construct_ms", "rounds", "programs"));

@@ -41,9 +41,9 @@ nodes:
 };
 
 TEST_F(Diff, TermsOfANetworkAddUp) {
-  const Json j = json_of_long_work({"diff", "v100", "h100_sxm", "--network", "mine.yaml", "--dtype", "f16"});
+  const Json j = json_of_noted({"diff", "v100", "h100_sxm", "--network", "mine.yaml", "--dtype", "f16"});
   const Json &time = j.at("time"),
-             network = json_of_long_work({"network", "mine.yaml", "--arch", "v100", "--dtype", "f16"});
+             network = json_of_noted({"network", "mine.yaml", "--arch", "v100", "--dtype", "f16"});
   EXPECT_DOUBLE_EQ(time.at("left_us").get<double>(), network.at("total").at("predicted_us").get<double>());
   expect_adds_up(time);
   double left = 0, right = 0;
@@ -64,17 +64,17 @@ TEST_F(Diff, TermsOfANetworkAddUp) {
     }
   EXPECT_NEAR(j.at("energy").at("left_uj"), network.at("energy_uj"), 1e-6 * network.at("energy_uj").get<double>());
   EXPECT_NEAR(j.at("area").at("right_mm2"),
-              json_of_long_work({"arch", "show", "h100_sxm", "--area"}).at("area").at("total_mm2"), 1e-6);
+              json_of_noted({"arch", "show", "h100_sxm", "--area"}).at("area").at("total_mm2"), 1e-6);
 }
 
 // One number changed: the term of that number moves, and what does not change is said so.
 TEST_F(Diff, OfAChipAndItselfChanged) {
-  const Json same = json_of_long_work({"diff", "v100", "v100", "--network", "mine.yaml"});
+  const Json same = json_of_noted({"diff", "v100", "v100", "--network", "mine.yaml"});
   EXPECT_EQ(same.at("time").at("left_us"), same.at("time").at("right_us"));
   for (const Json& t : same.at("time").at("terms")) EXPECT_EQ(t.at("change_us"), 0) << t;
   // One kernel either way, with the same program.
-  const Json time = json_of_long_work({"diff", "v100", "--set", "launch_overhead=9 us", "--op", kMatmul, "--size",
-                                       "m=2048,n=2048,k=2048"})
+  const Json time = json_of_noted({"diff", "v100", "--set", "launch_overhead=9 us", "--op", kMatmul, "--size",
+                                   "m=2048,n=2048,k=2048"})
                         .at("time");
   ASSERT_EQ(time.at("terms").at(0).at("term"), "launch");
   EXPECT_NEAR(time.at("terms").at(0).at("change_us"),
@@ -83,15 +83,15 @@ TEST_F(Diff, OfAChipAndItselfChanged) {
 }
 
 TEST_F(Diff, OfASuiteAndOfOneOperator) {
-  const Json j = json_of_long_work({"diff", "v100", "a100", "--op", kMatmul, "--size", "m=512,n=512,k=512"});
-  const Json compiled = json_of_long_work(matmul(512));
+  const Json j = json_of_noted({"diff", "v100", "a100", "--op", kMatmul, "--size", "m=512,n=512,k=512"});
+  const Json compiled = json_of_noted(matmul(512));
   EXPECT_DOUBLE_EQ(j.at("time").at("left_us").get<double>(),
                    compiled.at("operators").at(0).at("programs").at(0).at("predicted_us").get<double>());
   expect_adds_up(j.at("time"));
   write("suite.yaml",
         "operators:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', sizes: {m: 64, n: 64, k: 64}, count: 3, id: a}\n"
         "  - {op: 'D[i] +=! E[i,j]', sizes: {i: 512, j: 512}, id: b}\n");
-  const Json suite = json_of_long_work({"diff", "v100", "a100", "--suite", "suite.yaml"});
+  const Json suite = json_of_noted({"diff", "v100", "a100", "--suite", "suite.yaml"});
   ASSERT_EQ(suite.at("time").at("kernels").size(), 2U);
   EXPECT_EQ(suite.at("time").at("kernels").at(0).at("count"), 3);
   expect_adds_up(suite.at("time"));

@@ -184,7 +184,7 @@ class EmittedNetwork : public Cli {
 
 TEST_F(EmittedNetwork, ComputesWhatPlainLoopsDo) {
   write("mine.yaml", kNetwork);
-  const Json done = json_of_long_work({"emit", "--network", "mine.yaml", "--arch", "a100", "-o", "out"});
+  const Json done = json_of_noted({"emit", "--network", "mine.yaml", "--arch", "a100", "-o", "out"});
   EXPECT_GT(done.at("launches"), 3);
   compile();
   const std::string printed = run_emitted("--save . --repeats 2");
@@ -196,8 +196,8 @@ TEST_F(EmittedNetwork, ComputesWhatPlainLoopsDo) {
 // Kernels whose tiles arrive by TMA take maps of tensors as arguments.
 TEST_F(EmittedNetwork, WithMapsOfTensors) {
   write("mine.yaml", kNetwork);
-  json_of_long_work({"emit", "--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size",
-                     "rows=256,width=256", "-o", "out"});
+  json_of_noted({"emit", "--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size", "rows=256,width=256",
+                 "-o", "out"});
   EXPECT_NE(text_of_file(path("out/network.cc")).find("{256, 256}, {1, 256}, "), std::string::npos);
   compile();
   run_emitted("--save . --repeats 0");
@@ -207,7 +207,7 @@ TEST_F(EmittedNetwork, WithMapsOfTensors) {
 // Values of a file of the tensor's number go before drawn ones.
 TEST_F(EmittedNetwork, ReadsTensors) {
   write("sum.yaml", "about: sum\ninputs: {x: [4]}\nnodes:\n  - y[i] = x[i] + 1\noutputs: [y]\n");
-  json_of_long_work({"emit", "--network", "sum.yaml", "--arch", "a100", "-o", "out"});
+  json_of_noted({"emit", "--network", "sum.yaml", "--arch", "a100", "-o", "out"});
   compile();
   std::filesystem::create_directories(path("out/tensors"));
   const std::map<std::string, Drawn> drawn = tensors();

@@ -18,7 +18,7 @@ Args explain_matmul(const Args& more = {}) {
 }
 
 TEST_F(Explain, DocumentBearsTheContractsNames) {
-  const Json document = json_of_long_work(explain_matmul());
+  const Json document = json_of_noted(explain_matmul());
   EXPECT_THAT(keys_of(document), ElementsAre("operators", "total"));
   const Json& op = document.at("operators").at(0);
   EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "count", "operations", "predicted_us", "bottleneck", "next",
@@ -31,11 +31,11 @@ TEST_F(Explain, DocumentBearsTheContractsNames) {
 }
 
 TEST_F(Explain, TakesWhatItChangedBackAsSet) {
-  const Json op = json_of_long_work(explain_matmul()).at("operators").at(0);
+  const Json op = json_of_noted(explain_matmul()).at("operators").at(0);
   for (const Json& e : op.at("elasticities")) {
     if (e.at("path") != "clock") continue;
     const Json changed =
-        json_of_long_work(matmul(512, {"--set", "clock=" + e.at("changed").get<std::string>(), "--top", "10"}));
+        json_of_noted(matmul(512, {"--set", "clock=" + e.at("changed").get<std::string>(), "--top", "10"}));
     EXPECT_NEAR(changed.at("operators").at(0).at("programs").at(0).at("predicted_us"), e.at("predicted_us"), 1e-9);
   }
 }

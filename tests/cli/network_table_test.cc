@@ -61,7 +61,7 @@ const Args kLlama = {"network", "llama3-8b", "--size", "layers=2", "--dtype", "b
 
 // What `network` says of one point, and what a serving simulator reads of it.
 TEST_F(NetworkTable, PointsAreThoseOfTheNetwork) {
-  const Json done = json_of_long_work(with(kLlama, {"--table", "new=1|32,past=0|64", "-o", "t.csv"}));
+  const Json done = json_of_noted(with(kLlama, {"--table", "new=1|32,past=0|64", "-o", "t.csv"}));
   EXPECT_EQ(done.at("points"), 4);
   EXPECT_EQ(done.at("computed"), 4);
   Args point = kLlama;
@@ -115,7 +115,7 @@ TEST_F(NetworkTable, PointsAreThoseOfTheNetwork) {
 // Threads and killed processes leave no trace; a kernel of several points is constructed once.
 TEST_F(NetworkTable, GoesOnWhereItWasKilled) {
   const Args command = with(kLlama, {"--table", "new=1..8*2,past=0|64|128", "-o"});
-  const Json whole = json_of_long_work(with(command, {"whole.csv", "--jobs", "2"}));
+  const Json whole = json_of_noted(with(command, {"whole.csv", "--jobs", "2"}));
   const std::string expected = text_of_file(path("whole.csv"));
   EXPECT_LT(whole.at("constructed").get<double>(), 0.8 * 12 * 22) << "of about 22 expressions a point";
 
@@ -132,7 +132,7 @@ TEST_F(NetworkTable, GoesOnWhereItWasKilled) {
   std::string left = text_of_file(path("t.csv"));
   EXPECT_GT(left.size(), kSeveralPoints);
   write("t.csv", left.substr(0, left.size() - 10));  // as a full disk may cut it
-  const Json rest = json_of_long_work(with(command, {"t.csv", "--jobs", "1", "--log", "log.jsonl"}));
+  const Json rest = json_of_noted(with(command, {"t.csv", "--jobs", "1", "--log", "log.jsonl"}));
   EXPECT_LT(rest.at("computed").get<int>(), 12);
   EXPECT_GT(rest.at("computed").get<int>(), 0);
   EXPECT_LT(rest.at("constructed"), rest.at("expressions"));
@@ -140,7 +140,7 @@ TEST_F(NetworkTable, GoesOnWhereItWasKilled) {
   EXPECT_EQ(text_of_file(path("t.csv")), expected);
   // All is there; a larger grid adds to it.
   EXPECT_EQ(json(with(command, {"t.csv"})).at("computed"), 0);
-  const Json more = json_of_long_work(with(kLlama, {"--table", "new=1|96,past=0|64", "-o", "t.csv"}));
+  const Json more = json_of_noted(with(kLlama, {"--table", "new=1|96,past=0|64", "-o", "t.csv"}));
   EXPECT_EQ(more.at("computed"), 2);
   EXPECT_GT(more.at("rows"), whole.at("rows"));
 }

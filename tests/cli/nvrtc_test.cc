@@ -31,7 +31,7 @@ Args for_chip(const std::string& chip, const Args& more = {}) {
 
 TEST_F(CompileNvrtc, AddsToEveryProgramWhatItTakes) {
   if (const std::string why = absent(); !why.empty()) GTEST_SKIP() << why;
-  const Json programs = json_of_long_work(for_chip("a100", {"-o", "out"})).at("operators").at(0).at("programs");
+  const Json programs = json_of_noted(for_chip("a100", {"-o", "out"})).at("operators").at(0).at("programs");
   ASSERT_EQ(programs.size(), 2U);
   for (std::size_t r = 0; r < programs.size(); ++r) {
     const Json& usage = programs.at(r).at("usage");

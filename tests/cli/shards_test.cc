@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string kSmall =
+const std::string kShardedSweep =
     "sweep: Small\nbase: v100\naxes:\n  memory.smem.banks: [3, 16, 32, 64]\n  core.count: [40, 60]\n"
     "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add, weight: 2}\n";
 
@@ -45,7 +45,7 @@ fi
 
 class Shards : public Cli {
  protected:
-  Shards() { write("small.yaml", kSmall); }
+  Shards() { write("small.yaml", kShardedSweep); }
 
   std::string table(const std::string& store) const {
     EXPECT_EQ(run({"export", store, "-o", "t.csv"}).status, 0);
@@ -222,13 +222,13 @@ TEST_F(Shards, SubmittedTheyAreMerged) {
               HasSubstr("s.0.db: is the store of shard 0/4; --shards 4 goes on with it, or give another --store"));
   EXPECT_THAT(bad_input({"sweep", "small.yaml", "--slurm", "--store", "whole.db"}),
               HasSubstr("whole.db: has 'Small' as a whole"));
-  write("other.yaml", "sweep: Other\n" + kSmall.substr(kSmall.find("base:")));
+  write("other.yaml", "sweep: Other\n" + kShardedSweep.substr(kShardedSweep.find("base:")));
   EXPECT_THAT(bad_input({"sweep", "other.yaml", "--slurm", "--store", "s.db"}),
               HasSubstr("s.0.db: is the store of a shard of 'Small', and this is 'Other'; give another --store"));
   run({"merge", "m.db", "s.0.db"});
   EXPECT_THAT(bad_input({"sweep", "other.yaml", "--slurm", "--store", "m.db"}),
               HasSubstr("m.db: has shards of 'Small', and this is 'Other'; give another --store"));
-  write("small.yaml", kSmall + "# edited\n");
+  write("small.yaml", kShardedSweep + "# edited\n");
   EXPECT_THAT(bad_input({"sweep", "small.yaml", "--slurm", "--store", "s.db"}),
               HasSubstr("s.db: has 'Small' of another text of small.yaml"));
 }
@@ -278,7 +278,7 @@ TEST_F(Shards, CtrlCEndsPlanningAtOnce) {
   write("large.yaml",
         "sweep: Large\nbase: v100\naxes:\n  core.count: {from: 1, to: 1000, step: 1}\n"
         "  memory.l2.capacity: {from: 1 MiB, to: 900 MiB, step: 1 MiB}\n" +
-            kSmall.substr(kSmall.find("workloads")));
+            kShardedSweep.substr(kShardedSweep.find("workloads")));
   for (const int wait_ms : {300, 1000}) {
     const pid_t child = start({"sweep", "large.yaml", "--store", "l.db"});
     std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));

@@ -80,7 +80,8 @@ TEST_F(Simulate, JudgesTheClockAtTheLimitByItsOwnTimes) {
   const double watts = row.at("energy_at_limit_uj").get<double>() / us;
   EXPECT_LE(watts, 150);
   EXPECT_GT(watts, 140);
-  const Json there = json(with(own, {"--set", "clock=" + std::to_string(clock) + "MHz"})).at("operators").at(0);
+  const Json there =
+      json_of_noted(with(own, {"--set", "clock=" + std::to_string(clock) + "MHz"})).at("operators").at(0);
   EXPECT_NEAR(there.at("simulated_us").get<double>(), us, 1e-3 * us);
   EXPECT_FALSE(json(limited).at("operators").at(0).contains("limit_clock_mhz")) << "nobody asked";
   EXPECT_THAT(run(with(own, {"--energy"})).out, HasSubstr("clock at limit"));
@@ -256,10 +257,10 @@ TEST_F(Simulate, VerifyRefusesWhatWouldTakeForever) {
   const CliResult r = run({"verify", "--arch", "v100", "--op", kMatmul, "--size", "m=4096,n=4096,k=4096"});
   EXPECT_EQ(r.status, 1);
   EXPECT_THAT(r.err, HasSubstr("see --scale small"));
-  const Json row = json_of_long_work({"verify", "--arch", "v100", "--op", kMatmul, "--size", "m=4096,n=4096,k=4096",
-                                      "--scale", "small"})
-                       .at("rows")
-                       .at(0);
+  const Json row =
+      json_of_noted({"verify", "--arch", "v100", "--op", kMatmul, "--size", "m=4096,n=4096,k=4096", "--scale", "small"})
+          .at("rows")
+          .at(0);
   EXPECT_EQ(row.at("correct"), true);
   EXPECT_EQ(row.at("counters_ok"), true);
   EXPECT_EQ(row.at("model").at("bank_passes"), row.at("kernel").at("bank_passes"));

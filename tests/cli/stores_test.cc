@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kSmall =
+const std::string kStoredSweep =
     "sweep: Small\nbase: v100\naxes:\n  core.count: [40, 60]\n"
     "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add}\n";
 
 class StoreFiles : public Cli {
  protected:
-  StoreFiles() { write("small.yaml", kSmall); }
+  StoreFiles() { write("small.yaml", kStoredSweep); }
 
   CliResult sweep(const std::string& store, const Args& more = {}) const {
     return run(with({"sweep", "small.yaml", "--store", store}, more));

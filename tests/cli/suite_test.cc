@@ -70,7 +70,7 @@ TEST_F(Suite, TotalsCountOperatorsAsOftenAsTheyOccur) {
   EXPECT_THAT(table.out, HasSubstr("operator kind           count block tile"));
   EXPECT_THAT(table.out, HasSubstr("\ntotal                       6 "));
 
-  const Json explained = json_of_long_work(with_layer("explain"));
+  const Json explained = json_of_noted(with_layer("explain"));
   EXPECT_DOUBLE_EQ(explained.at("total").at("predicted_us"), sum);
   const Json simulated = json(with_layer("simulate"));
   double simulated_sum = 0;

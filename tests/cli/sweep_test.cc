@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kSmall =
+const std::string kSmallSweep =
     "sweep: Small\nbase: v100\naxes:\n  memory.smem.banks: [16, 32]\n  core.count: [2000, 8]\n"
     "constraints: [core.count < 2000 || memory.smem.banks > 16]\n"
     "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add, weight: 2}\n";
@@ -45,7 +45,7 @@ const std::string kEscalated =
 class Sweep : public Cli {
  protected:
   Sweep() {
-    write("small.yaml", kSmall);
+    write("small.yaml", kSmallSweep);
     write("multi_fidelity.yaml", kEscalated);
     write("long.yaml", kLong);
   }
@@ -102,7 +102,7 @@ TEST_F(Sweep, OfASequenceHasTheTimesOfTheSequence) {
 }
 
 TEST_F(Sweep, DocumentBearsTheContractsNames) {
-  const Json document = json_of_long_work(sweep("small.yaml", "r.db"));
+  const Json document = json_of_noted(sweep("small.yaml", "r.db"));
   EXPECT_THAT(keys_of(document),
               ElementsAre("store", "sweep", "file", "evaluator", "points", "rows", "bases", "best", "refused", "failed",
                           "computed", "stopped", "seconds", "cpu_seconds", "construct_cpu_seconds"));
@@ -151,7 +151,8 @@ TEST_F(Sweep, WrongInputIsNamed) {
   run(sweep("small.yaml", "r.db"));
   EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.txt"}), HasSubstr("expected a file that ends in .csv or .jsonl"));
   EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.csv", "--sweep", "Smal"}), HasSubstr("did you mean 'Small'?"));
-  write("other.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kSmall.substr(kSmall.find("workloads")));
+  write("other.yaml",
+        "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kSmallSweep.substr(kSmallSweep.find("workloads")));
   run(sweep("other.yaml", "r.db"));
   EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.csv"}), HasSubstr("choose one by --sweep: 'Small', 'Other'"));
   EXPECT_EQ(run({"export", "r.db", "-o", "r.csv", "--sweep", "Other"}).status, 0);
@@ -165,7 +166,7 @@ TEST_F(Sweep, SchemaIsTheOneOfTheTree) {
 
 TEST_F(Sweep, AFailedOperatorIsAFailureThatIsKept) {
   write("block.yaml",
-        "sweep: Block\nbase: v100\naxes: {program.block: [3x5]}\n" + kSmall.substr(kSmall.find("workloads")));
+        "sweep: Block\nbase: v100\naxes: {program.block: [3x5]}\n" + kSmallSweep.substr(kSmallSweep.find("workloads")));
   const CliResult r = run(sweep("block.yaml", "r.db"));
   EXPECT_EQ(r.status, 1);
   EXPECT_THAT(r.err, HasSubstr("1 rows failed: add: "));
@@ -242,7 +243,7 @@ TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
 }
 
 TEST_F(Sweep, AnEscalatedOneSaysWhatItFound) {
-  const Json document = json_of_long_work(sweep("multi_fidelity.yaml", "r.db"));
+  const Json document = json_of_noted(sweep("multi_fidelity.yaml", "r.db"));
   const Json& e = document.at("multi_fidelity");
   EXPECT_THAT(keys_of(e), ElementsAre("mode", "front", "validation_sample", "neighbours", "seed", "cost", "chosen",
                                       "ratio", "simulated", "differences", "not_simulated", "no_claims"));
@@ -271,7 +272,7 @@ TEST_F(Sweep, InterruptedItSaysHowToGoOn) {
   EXPECT_EQ(r.status, 1);
   EXPECT_THAT(r.out, HasSubstr("Long (long.yaml, model): 28 points of 17 operators: "));
   EXPECT_THAT(r.err, HasSubstr(" rows; tilescope sweep long.yaml --store r.db goes on from there\n"));
-  const Json document = json_of_long_work(sweep("long.yaml", "r.db"));
+  const Json document = json_of_noted(sweep("long.yaml", "r.db"));
   EXPECT_EQ(document.at("stopped"), false);
   EXPECT_LT(document.at("computed"), document.at("rows").at("all")) << "nothing was kept";
   EXPECT_EQ(table("r.db"), table("alone.db"));
@@ -297,7 +298,7 @@ TEST_F(Sweep, ARowThatTakesLongIsNamedAndHoldsUpNoEnd) {
   const auto said = [&] { return text_of_file(path("stderr")); };
   for (int i = 0; i < 600 && said().find(" takes ") == std::string::npos && is_running(child); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_THAT(said(), testing::ContainsRegex("[0-9] of 6 rows.*attentions (on h100_sxm|at core.count [68]0) takes"));
+  EXPECT_THAT(said(), testing::ContainsRegex("[0-9] of 6 rows.*attentions at core.count [0-9]+ takes"));
   const auto began = std::chrono::steady_clock::now();
   kill(child, SIGTERM);
   const CliResult r = end_of(child);
@@ -307,8 +308,8 @@ TEST_F(Sweep, ARowThatTakesLongIsNamedAndHoldsUpNoEnd) {
   EXPECT_THAT(r.err,
               testing::ContainsRegex("ended at [1-5] of 6 rows; tilescope sweep slow.yaml --store r.db goes on"));
   const Json state = Json::parse(run({"status", "r.db", "--json"}).out);
-  EXPECT_GE(state.at("rows").at("done"), 1) << "what was finished is kept";
-  EXPECT_FALSE(state.contains("running_process"));
+  EXPECT_GE(state.at("sweeps").at(0).at("rows").at("done"), 1) << "what was finished is kept";
+  EXPECT_TRUE(state.at("running_process").is_null());
 }
 
 TEST_F(Sweep, AStoreHasOneSweepAtATime) {

@@ -39,7 +39,7 @@ nodes:
 // A norm's two stages, written in notation, are one kernel; layers are equal but for the first's inputs.
 TEST_F(TimedNetwork, LayersShareKernels) {
   const Json j =
-      json_of_long_work({"network", "llama3-8b", "--size", "layers=3,past=127", "--dtype", "f16", "--arch", "h200"});
+      json_of_noted({"network", "llama3-8b", "--size", "layers=3,past=127", "--dtype", "f16", "--arch", "h200"});
   bool joined = false;
   for (const Json& g : j.at("groups")) {
     const std::string nodes = g.at("nodes").dump();
@@ -75,7 +75,7 @@ nodes:
   - p2[a] max=! s2[a,b]
 outputs: [r1, r2, r3, p1, f, r4, r5, r6, p2]
 )");
-  const Json j = json_of_long_work({"network", "windows.yaml", "--arch", "v100", "--fuse", "none", "--simulate"});
+  const Json j = json_of_noted({"network", "windows.yaml", "--arch", "v100", "--fuse", "none", "--simulate"});
   const Json &kept = j.at("groups").at(4), &evicted = j.at("groups").at(10);
   ASSERT_EQ(kept.at("nodes").at(0), "p1");
   ASSERT_EQ(evicted.at("nodes").at(0), "p2");
@@ -97,7 +97,7 @@ TEST_F(TimedNetwork, NothingThatRuns) {
 
 // A time, or a sentence: chips without a DRAM hold a network in their cores.
 TEST_F(TimedNetwork, EveryChipAnswers) {
-  const Json devices = json_of_long_work({"arch", "list"});
+  const Json devices = json_of_noted({"arch", "list"});
   for (const Json& device : devices.at("devices")) {
     const auto chip = device.at("name").get<std::string>();
     const CliResult r = run({"network", "mine.yaml", "--size", "rows=64", "--arch", chip, "--json"});
@@ -116,7 +116,7 @@ TEST_F(TimedNetwork, SimulatedBesideThePrediction) {
   const std::vector<std::string> command = {"network", "bert-base", "--size", "layers=4,seq=64", "--arch", "v100"};
   std::vector<std::string> simulated = command;
   simulated.emplace_back("--simulate");
-  const Json alone = json_of_long_work(command), both = json_of_long_work(simulated);
+  const Json alone = json_of_noted(command), both = json_of_noted(simulated);
   EXPECT_FALSE(alone.contains("simulation"));
   EXPECT_EQ(both.at("total").at("predicted_us"), alone.at("total").at("predicted_us"));
   EXPECT_DOUBLE_EQ(both.at("total").at("simulated_us"), sum(both.at("groups"), "simulated_us"));
@@ -128,13 +128,13 @@ TEST_F(TimedNetwork, SimulatedBesideThePrediction) {
   EXPECT_GT(ratio, 0.5);
   EXPECT_LT(ratio, 2);
   simulated.insert(simulated.end(), {"--jobs", "1"});
-  EXPECT_EQ(json_of_long_work(simulated), both);
+  EXPECT_EQ(json_of_noted(simulated), both);
 }
 
 // What one kernel wrote, the next one finds in the L2, whoever predicts it.
 TEST_F(TimedNetwork, ResultsAreFoundInCaches) {
-  const Json j = json_of_long_work(
-      {"network", "mine.yaml", "--size", "rows=512", "--arch", "a100", "--fuse", "none", "--simulate"});
+  const Json j =
+      json_of_noted({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100", "--fuse", "none", "--simulate"});
   const Json& relu = j.at("groups").at(1);
   ASSERT_EQ(relu.at("kinds").at(0), "Relu") << relu.dump();
   for (const char* dram : {"dram_bytes", "simulated_dram_bytes"})
@@ -143,7 +143,7 @@ TEST_F(TimedNetwork, ResultsAreFoundInCaches) {
 
 // A chip whose cores exchange has no caches: every different program runs once.
 TEST_F(TimedNetwork, SimulatedWithoutCaches) {
-  const Json j = json_of_long_work({"network", "mine.yaml", "--size", "rows=64", "--arch", "ipu_gc200", "--simulate"});
+  const Json j = json_of_noted({"network", "mine.yaml", "--size", "rows=64", "--arch", "ipu_gc200", "--simulate"});
   EXPECT_EQ(j.at("simulation").at("simulated"), j.at("simulation").at("programs"));
   for (const Json& g : j.at("groups")) EXPECT_GT(g.at("simulated_us"), 0) << g.dump();
 }
@@ -151,7 +151,7 @@ TEST_F(TimedNetwork, SimulatedWithoutCaches) {
 TEST_F(TimedNetwork, KeptProgramsAreNotConstructedAgain) {
   const std::vector<std::string> command = {"network", "mine.yaml", "--size", "rows=64",
                                             "--arch",  "a100",      "--log",  "log.jsonl"};
-  Json first = json_of_long_work(command), again = json_of_long_work(command);
+  Json first = json_of_noted(command), again = json_of_noted(command);
   EXPECT_GT(first.at("constructed"), 0);
   EXPECT_EQ(first.at("constructed"), first.at("expressions"));
   EXPECT_EQ(again.at("constructed"), 0);
@@ -160,10 +160,10 @@ TEST_F(TimedNetwork, KeptProgramsAreNotConstructedAgain) {
   // A line that was cut off is constructed again; one of another chip or another version is not taken.
   std::string text = text_of_file(path("log.jsonl"));
   write("log.jsonl", text.substr(0, text.size() - 20));
-  EXPECT_EQ(json_of_long_work(command).at("constructed"), 1);
+  EXPECT_EQ(json_of_noted(command).at("constructed"), 1);
   std::vector<std::string> changed = command;
   changed.insert(changed.end(), {"--set", "launch_overhead=3 us"});
-  EXPECT_GT(json_of_long_work(changed).at("constructed"), 0);
+  EXPECT_GT(json_of_noted(changed).at("constructed"), 0);
   const auto version = text.find("\"version\":\"") + 11;
   for (std::size_t at = version; at != 10 && at != std::string::npos; at = text.find("\"version\":\"", at) + 11)
     text[at] = text[at] == 'f' ? '0' : 'f';
@@ -181,7 +181,7 @@ TEST_F(TimedNetwork, KeptProgramsAreNotConstructedAgain) {
 }
 
 TEST_F(TimedNetwork, ProgramsInAFolder) {
-  const Json j = json_of_long_work({"network", "mine.yaml", "--arch", "a100", "-o", "kernels"});
+  const Json j = json_of_noted({"network", "mine.yaml", "--arch", "a100", "-o", "kernels"});
   EXPECT_EQ(Json::parse(text_of_file(path("kernels/network.json"))), j);
   for (const Json& g : j.at("groups")) {
     const std::string file = fmt::format("kernels/{}.json", g.at("program").get<std::string>());
@@ -197,7 +197,7 @@ TEST_F(TimedNetwork, RequestsAreComputedTogether) {
   const auto times = [&](const Args& more) {
     Args args = {"network", "llama3-8b", "--arch", "h200", "--dtype", "bf16", "--json"};
     args.insert(args.end(), more.begin(), more.end());
-    return json_of_long_work(args);
+    return json_of_noted(args);
   };
   const Json both = times({"--requests", "r.csv", "--size", "layers=1,page=16"}),
              next = times({"--size", "layers=1,page=16,batch=16,new=1,past=512"}),
@@ -225,8 +225,8 @@ TEST_F(TimedNetwork, RequestsAreComputedTogether) {
 }
 
 TEST_F(TimedNetwork, Explained) {
-  const Json j = json_of_long_work({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
-  const Json times = json_of_long_work({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
+  const Json j = json_of_noted({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
+  const Json times = json_of_noted({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   EXPECT_EQ(j.at("operators").size(), times.at("distinct"));
   EXPECT_THAT(run({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"}).out,
               HasSubstr("clock"));
@@ -240,14 +240,14 @@ axes: {core.count: [54, 108]}
 workloads:
   - {network: mine.yaml, size: rows=512, weight: 2}
 )");
-  const Json j = json_of_long_work({"sweep", "sweep.yaml", "--store", "s.db"});
+  const Json j = json_of_noted({"sweep", "sweep.yaml", "--store", "s.db"});
   double us = 0;  // after cold caches
-  const Json alone = json_of_long_work({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
+  const Json alone = json_of_noted({"explain", "--network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   for (const Json& op : alone.at("operators")) us += op.at("predicted_us").get<double>();
   EXPECT_NEAR(j.at("bases").at(0).at("weighted_us").get<double>(), 2 * us, 1e-6);
   EXPECT_GT(j.at("points").at("done"), 0);
   EXPECT_EQ(j.at("rows").at("failed"), 0);
-  EXPECT_EQ(json_of_long_work({"sweep", "sweep.yaml", "--store", "s.db"}).at("computed"), 0);
+  EXPECT_EQ(json_of_noted({"sweep", "sweep.yaml", "--store", "s.db"}).at("computed"), 0);
   // As a sequence, a base takes what `network` says.
   write("sequence.yaml", R"(sweep: in a sequence
 base: a100
@@ -256,8 +256,8 @@ workloads:
   - {network: mine.yaml, size: rows=512}
 sequence: true
 )");
-  const Json stored = json_of_long_work({"sweep", "sequence.yaml", "--store", "q.db"});
-  const Json times = json_of_long_work({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
+  const Json stored = json_of_noted({"sweep", "sequence.yaml", "--store", "q.db"});
+  const Json times = json_of_noted({"network", "mine.yaml", "--size", "rows=512", "--arch", "a100"});
   EXPECT_NEAR(stored.at("bases").at(0).at("weighted_us").get<double>(),
               times.at("total").at("predicted_us").get<double>(), 1e-6);
   write("twice.yaml", R"(sweep: several of one network
@@ -270,7 +270,7 @@ workloads:
   - {network: mine.yaml, size: rows=256}
 sequence: true
 )");
-  const Json twice = json_of_long_work({"sweep", "twice.yaml", "--store", "t.db"});
+  const Json twice = json_of_noted({"sweep", "twice.yaml", "--store", "t.db"});
   EXPECT_EQ(twice.at("rows").at("failed"), 0);
   EXPECT_EQ(twice.at("rows").at("all").get<std::size_t>() % 4, 0U);
   write("wrong.yaml", R"(sweep: wrong
