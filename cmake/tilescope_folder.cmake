@@ -32,7 +32,6 @@ endif()
 # What most sources include is parsed once. A source still includes what it uses: tools/check_includes.py and the fuzz
 # targets read it without.
 option(TILESCOPE_PCH "Precompile headers of the standard library and of fmt" ON)
-set(CMAKE_PCH_WARN_INVALID OFF)
 set(TILESCOPE_PRECOMPILED
   <algorithm> <array> <bit> <charconv> <cmath> <cstddef> <cstdint> <cstdlib> <cstring> <deque> <filesystem> <functional>
   <limits> <map> <memory> <numeric> <optional> <set> <span> <stdexcept> <string> <string_view> <tuple> <utility> <variant>

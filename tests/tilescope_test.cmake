@@ -13,8 +13,11 @@ target_compile_definitions(tilescope_test_support INTERFACE
   TILESCOPE_BINARY="${PROJECT_BINARY_DIR}/tilescope"
   TILESCOPE_FAKE_DRIVER="${PROJECT_BINARY_DIR}/tests/fake_driver")
 
-# What most of a test's compilation goes to is parsed once. A test whose options differ reads the headers as text.
-set(CMAKE_PCH_WARN_INVALID OFF)
+# What most of a test's compilation goes to is parsed once. A test whose options differ would read the headers as text,
+# which takes three seconds a source: the warning is an error. Programs and this object library differ in the option for
+# position-independent code, so both leave it to the compiler.
+set(CMAKE_PCH_WARN_INVALID ON)
+unset(CMAKE_POSITION_INDEPENDENT_CODE)
 # -fpch-preprocess is for ccache; g++ 12 with -O1 takes short strings that are joined for arrays that are too short.
 set(TILESCOPE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
@@ -47,6 +50,7 @@ function(tilescope_test)
     GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest fmt::fmt tilescope_test_support ${ARG_LINKS} base)
   target_compile_options(${ARG_NAME} PRIVATE ${TILESCOPE_TEST_OPTIONS})
   target_precompile_headers(${ARG_NAME} REUSE_FROM tilescope_test_headers)
+  set_target_properties(${ARG_NAME} PROPERTIES UNITY_BUILD ${TILESCOPE_UNITY})
   set(alone FALSE)
   if(ARG_LABEL STREQUAL perf)  # a time measured beside another test is none
     set(alone TRUE)

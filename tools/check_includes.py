@@ -8,6 +8,7 @@ A header is read with the options of a source of its folder; those of tests are 
 """
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,11 +22,19 @@ def commands(build):
     """The options of every source of the tree, by path."""
     found = {}
     for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
-        path = os.path.relpath(entry["file"], ROOT)
         words = shlex.split(entry["command"])
-        if "-c" in words and not path.startswith(".."):
-            found.setdefault(path, without_precompiled(words))
+        for source in sources(entry["file"]):
+            path = os.path.relpath(source, ROOT)
+            if "-c" in words and not path.startswith(".."):
+                found.setdefault(path, without_precompiled(words))
     return found
+
+
+def sources(file):
+    """The file, or those that a unity file, which CMake writes, has compiled together."""
+    if not Path(file).name.startswith("unity_"):
+        return [file]
+    return re.findall(r'^#include "(.*)"$', Path(file).read_text(), re.M)
 
 
 def without_precompiled(words):

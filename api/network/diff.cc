@@ -10,7 +10,7 @@
 namespace tilescope::api {
 namespace {
 
-std::vector<TimedKernels> kernels_of(const NetworkTimes& times) {
+std::vector<TimedKernels> timed_kernels_of(const NetworkTimes& times) {
   std::vector<TimedKernels> out;
   for (const NetworkGroupRow& g : times.groups) {
     TimedKernels& k = out.emplace_back();
@@ -48,7 +48,7 @@ std::optional<WorkDifference> diff_network(const NetworkSource& source, const ar
   if (!on_left) return std::nullopt;
   const auto on_right = time_on(right, how.right);
   if (!on_right) return std::nullopt;
-  return WorkDifference{time_change(kernels_of(*on_left), kernels_of(*on_right)),
+  return WorkDifference{time_change(timed_kernels_of(*on_left), timed_kernels_of(*on_right)),
                         energy_difference(energy_of(*on_left, left), energy_of(*on_right, right))};
 }
 

@@ -38,12 +38,6 @@ std::size_t end_of_number(std::string_view text, std::size_t from) {
   return end;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 constexpr std::array<std::pair<std::string_view, Reduction::How>, 5> kReductions = {
     {{"max", Reduction::How::kMax},
      {"min", Reduction::How::kMin},
@@ -213,6 +207,12 @@ std::string complaint(const mu::Parser::exception_type& e) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
 
 std::optional<base::Quantity> parse_amount(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 3> kJoules = {{{"uJ", 1e6}, {"mJ", 1e9}, {"J", 1e12}}};

@@ -16,6 +16,9 @@
 
 namespace tilescope::experiments {
 
+// The text without blanks at its ends.
+std::string_view trimmed(std::string_view text);
+
 // A number that the results of several operators have together: `max(time of conv*)`, `quantile(0.9, time of *)`.
 struct Reduction {
   enum class How { kMax, kMin, kSum, kMean, kQuantile } how{};

@@ -32,12 +32,6 @@ std::optional<std::size_t> comparison_in(std::string_view text) {
   return out;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 // Whether a bound that is an amount and nothing else is one of the result that it bounds; an error where it is not.
 bool check_unit(const Formula& result, std::string_view amount, Position at, Diagnostics& diags) {
   const auto quantity = quantity_of(result);

@@ -20,9 +20,9 @@ using base::Value;
 constexpr base::DocumentLimits kLimits = {.bytes = std::size_t{256} << 20};
 
 // Checks what the page reads: of every value its type, of every number of a group or stage that there is one.
-class Checked {
+class CheckedNetwork {
  public:
-  Checked(const Value& document, Diagnostics& diags) : document_(document), diags_(diags) {}
+  CheckedNetwork(const Value& document, Diagnostics& diags) : document_(document), diags_(diags) {}
 
   void check() {
     for (const char* key : {"version", "network", "arch"}) base::as_text(require(document_, key), key, diags_);
@@ -100,7 +100,7 @@ std::optional<Value> network_report(const std::string& file, std::string_view ve
   const auto text = base::read_file(file, source, diags, kLimits);
   auto document = text ? base::read_json(*text, source, diags, kLimits) : std::nullopt;
   if (!document || !is_of_this_format(*document, diags)) return std::nullopt;
-  Checked(*document, diags).check();
+  CheckedNetwork(*document, diags).check();
   if (!diags.ok()) return std::nullopt;
   const auto fact = [](std::string_view name, std::string_view what) { return Value(List{Value(name), Value(what)}); };
   const std::string by = *document->find("version")->get_if<std::string>();

@@ -31,9 +31,9 @@ std::vector<std::string> axis_names(const StoredSweep& sweep) {
   return out;
 }
 
-class Checked {
+class CheckedSensitivity {
  public:
-  Checked(const StoredSweep& sweep, Diagnostics& diags) : names_(axis_names(sweep)), diags_(diags) {}
+  CheckedSensitivity(const StoredSweep& sweep, Diagnostics& diags) : names_(axis_names(sweep)), diags_(diags) {}
 
   void check(const Value& document) {
     if (document.find("objective") == nullptr || document.find("axes") == nullptr) {
@@ -84,7 +84,7 @@ std::optional<List> sensitivities_of(const std::vector<std::string>& files, cons
     const auto text = base::read_file(file, source, diags);
     auto document = text ? base::read_json(*text, source, diags) : std::nullopt;
     if (!document) continue;
-    Checked(sweep, diags).check(*document);
+    CheckedSensitivity(sweep, diags).check(*document);
     out.push_back(*std::move(document));
   }
   return diags.ok() ? std::optional(std::move(out)) : std::nullopt;

@@ -11,8 +11,6 @@
 namespace tilescope::experiments {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
-
 // A ratio of two times that there are: neither of them infinite.
 bool comparable(double ratio) { return std::isfinite(ratio) && ratio > 0; }
 
@@ -73,7 +71,7 @@ base::Value time_value(double us) { return std::isinf(us) ? base::Value(nullptr)
 }  // namespace
 
 double TriedTimes::best_us(std::size_t n) const {
-  double best = kNone;
+  double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < std::min(n, us.size()); ++i) best = std::min(best, us[i]);
   return best;
 }
@@ -83,7 +81,7 @@ const TriedTimes& SearchedOperator::of(api::Search search) const {
 }
 
 double SearchedOperator::best_known_us() const {
-  double best = exhaustive_us.value_or(kNone);
+  double best = exhaustive_us.value_or(std::numeric_limits<double>::infinity());
   for (const TriedTimes& t : tried) best = std::min(best, t.best_us(t.us.size()));
   return best;
 }

@@ -28,7 +28,7 @@ using base::Diagnostics;
 using SQLite::Database;
 using SQLite::Statement;
 
-void refuse(Diagnostics& diags, const std::string& path, std::string why) {
+void refuse_merge(Diagnostics& diags, const std::string& path, std::string why) {
   diags.error({diags.add_source(path)}, std::move(why));
 }
 
@@ -62,9 +62,9 @@ std::optional<Part> part_of(const std::string& path, Diagnostics& diags) {
     }
     if (found == 1) return out;
     if (found > 1)
-      refuse(diags, path, "has shards of several sweeps; merge the stores that they came from");
+      refuse_merge(diags, path, "has shards of several sweeps; merge the stores that they came from");
     else
-      refuse(
+      refuse_merge(
           diags, path,
           "has no shard of a sweep; tilescope sweep SPEC.yaml --store S.I.db --shard I/N makes stores that have, and "
           "the first name after merge is the store that they go into");
@@ -114,14 +114,14 @@ std::vector<Part> parts_of(const std::vector<std::string>& paths, Diagnostics& d
     auto part = part_of(path, diags);
     if (!part) continue;
     if (std::string why = out.empty() ? "" : why_apart(*part, out.front()); !why.empty()) {
-      refuse(diags, path, std::move(why));
+      refuse_merge(diags, path, std::move(why));
       continue;
     }
     for (const std::size_t shard : part->shards.here)
       if (const auto [entry, fresh] = given.emplace(shard, path); !fresh)
-        refuse(diags, path,
-               fmt::format("has shard {}/{}, which {} has too; give each shard once", shard, part->shards.count,
-                           entry->second));
+        refuse_merge(diags, path,
+                     fmt::format("has shard {}/{}, which {} has too; give each shard once", shard, part->shards.count,
+                                 entry->second));
     out.push_back(std::move(*part));
   }
   return out;
@@ -152,7 +152,7 @@ bool takes(const std::string& store, const Part& first, Diagnostics& diags) {
     return why_apart(own, first);
   });
   if (why.empty()) return true;
-  refuse(diags, store, std::move(why));
+  refuse_merge(diags, store, std::move(why));
   return false;
 }
 
@@ -231,10 +231,10 @@ void refuse_places_of(const std::string& store, const std::vector<std::string>& 
   const std::string beside = Target::beside(api::behind_links(store));
   for (const std::string& shard : shards)
     if (fs::equivalent(store, shard, none))
-      refuse(diags, shard, "is the store that the shards go into; name it once");
+      refuse_merge(diags, shard, "is the store that the shards go into; name it once");
     else if (fs::equivalent(beside, shard, none))
-      refuse(diags, shard,
-             fmt::format("is where {} is written before it is whole; give one of them another name", store));
+      refuse_merge(diags, shard,
+                   fmt::format("is where {} is written before it is whole; give one of them another name", store));
 }
 
 // What the store has of the sweep, all parts taken. `whole`: none where they are not all that the sweep has.
@@ -256,7 +256,7 @@ std::optional<Merged> merge(const std::string& store, const std::vector<std::str
   refuse_places_of(store, shards, diags);
   const std::vector<Part> parts = diags.ok() ? parts_of(shards, diags) : std::vector<Part>();
   if (diags.ok() && parts.empty())
-    refuse(diags, store, "nothing to merge: no shard has begun; see the logs of the sweeps");
+    refuse_merge(diags, store, "nothing to merge: no shard has begun; see the logs of the sweeps");
   const auto lock = diags.ok() && !parts.empty() ? StoreLock::take(store, diags) : nullptr;
   if (lock == nullptr) return std::nullopt;
   const bool fresh = !is_there(store);

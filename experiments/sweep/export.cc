@@ -21,26 +21,26 @@ using base::Map;
 using base::Value;
 
 // How a column's name says a unit, and what of it the column counts.
-struct Unit {
+struct ColumnUnit {
   const char* unit;
   const char* suffix;
   double size;
 };
-constexpr std::array<Unit, 6> kUnits = {{{"B", "_bytes", 1},
-                                         {"Hz", "_hz", 1},
-                                         {"cycles", "_cycles", 1},
-                                         {"us", "_us", 1},
-                                         {"B/s", "_gbps", 1e9},
-                                         {"FLOP/s", "_gflops", 1e9}}};
+constexpr std::array<ColumnUnit, 6> kUnits = {{{"B", "_bytes", 1},
+                                               {"Hz", "_hz", 1},
+                                               {"cycles", "_cycles", 1},
+                                               {"us", "_us", 1},
+                                               {"B/s", "_gbps", 1e9},
+                                               {"FLOP/s", "_gflops", 1e9}}};
 
-const Unit* unit_of(const StoredAxis& a) {
-  for (const Unit& u : kUnits)
+const ColumnUnit* column_unit_of(const StoredAxis& a) {
+  for (const ColumnUnit& u : kUnits)
     if (a.unit == u.unit) return &u;
   return nullptr;
 }
 
 std::string column_of(const StoredAxis& a) {
-  const Unit* u = unit_of(a);
+  const ColumnUnit* u = column_unit_of(a);
   return a.name + (u == nullptr ? "" : u->suffix);
 }
 
@@ -51,7 +51,7 @@ Value number(double v) {
 
 // A coordinate in its column's unit; null where a base has none.
 Value value_of(const StoredAxis& a, const StoredValue& v) {
-  const Unit* u = unit_of(a);
+  const ColumnUnit* u = column_unit_of(a);
   if (v.number) return number(*v.number / (u == nullptr ? 1 : u->size));
   return base::unless_empty(v.text);
 }

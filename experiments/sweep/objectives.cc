@@ -181,7 +181,6 @@ class ObjectivesReader {
 };
 
 void read_nsga2(const Value& v, const SweepFile& file, PointChoice& out) {
-  constexpr std::int64_t kMaxPoints = 1'000'000, kMaxSeed = std::int64_t{1} << 53;
   constexpr std::int64_t kMaxPopulation = 10'000;  // the sort by domination takes its square
   base::Fields f(v, "nsga2", file.diags);
   const Value* evaluations = f.require("evaluations");

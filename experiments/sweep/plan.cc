@@ -22,7 +22,7 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
-constexpr std::size_t kMaxCombinations = 20'000'000, kMaxPoints = 1'000'000;
+constexpr std::size_t kMaxCombinations = 20'000'000;
 
 std::string unit_of(const arch::Number* n) {
   if (n == nullptr || !n->dimension) return {};
@@ -185,7 +185,7 @@ class Planner {
       met = met && this_one;
     }
     if (met && !add_points(index, at)) return false;
-    if (plan_.points.size() <= kMaxPoints) return true;
+    if (std::ssize(plan_.points) <= kMaxPoints) return true;
     diags_.error(spec_.axes_at, fmt::format("more than {} points; take fewer values or constrain them", kMaxPoints));
     return false;
   }

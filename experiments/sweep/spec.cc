@@ -168,7 +168,6 @@ class SpecReader {
   }
 
   void read_simulated(const Value& v) {
-    constexpr std::int64_t kMaxPoints = 1'000'000, kMaxSeed = std::int64_t{1} << 53;  // what JSON readers keep
     SweepMultiFidelity& e = out_.multi_fidelity.emplace();
     base::Fields f(v, "sim", diags_, {kRenamedKeys, {}});
     const Value* sample = f.take("validation_sample");

@@ -10,18 +10,17 @@
 #include "expr/parse_args.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
 
 using base::Dtype;
 
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
-
-struct Operator {
+struct TypedOperator {
   const char *op, *sizes;
 };
-const std::vector<Operator> kOperators = {
+const std::vector<TypedOperator> kTypedOperators = {
     {"C[m,n] +=! A[m,k] * B[k,n]", "m=70,n=65,k=33"},
     {"M[i] max=! I[i,j]; E[i,j] = exp(I[i,j] - M[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]", "i=20,j=70"},
     {"T[m,n] +=! A[m,k] * B[k,n]; O[m,n] = relu(T[m,n] + D[n])", "m=64,n=64,k=32"},
@@ -59,9 +58,9 @@ TEST_P(Dtypes, ProgramsComputeWhatTheExpressionSays) {
   const arch::ArchSpec a = chip(GetParam());
   std::vector<api::GivenProgram> programs;
   for (const Dtype dtype : {Dtype::kF64, Dtype::kF8E4M3, Dtype::kF8E5M2, Dtype::kF8E4M3Fnuz, Dtype::kF8E5M2Fnuz})
-    for (const Operator& o : kOperators) {
+    for (const TypedOperator& o : kTypedOperators) {
       const bool every = dtype == Dtype::kF64 || dtype == Dtype::kF8E4M3;
-      if (!every && &o > &kOperators[2]) continue;  // the others differ in their conversions alone
+      if (!every && &o > &kTypedOperators[2]) continue;  // the others differ in their conversions alone
       programs.push_back(given(api::construct(expression(o.op, o.sizes, {}, dtype), a, {}),
                                std::string(base::name_of(dtype)) + " " + o.op));
     }

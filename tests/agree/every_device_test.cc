@@ -31,12 +31,12 @@ namespace {
 
 using api::Workload;
 
-struct Op {
+struct AnyOperator {
   const char *text, *sizes, *shapes = "";
 };
 
 // Scaled down as `verify --scale small` does.
-constexpr Op kOperators[] = {
+constexpr AnyOperator kEveryOperator[] = {
     {"C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024"},
     {"C[m,n] +=! A[m,k] * B[n,k]", "m=512,n=2048,k=768"},
     {"C[m,n] +=! A[k,m] * B[k,n]", "m=512,n=512,k=512"},
@@ -103,8 +103,8 @@ std::vector<base::Dtype> dtypes_of(const arch::ArchSpec& a) {
 }
 
 // The sample of a chip and a dtype, or everything.
-std::vector<Op> operators_for(const std::string& device, base::Dtype dtype) {
-  std::vector<Op> all(std::begin(kOperators), std::end(kOperators));
+std::vector<AnyOperator> operators_for(const std::string& device, base::Dtype dtype) {
+  std::vector<AnyOperator> all(std::begin(kEveryOperator), std::end(kEveryOperator));
   if (std::getenv("TILESCOPE_EVERY") != nullptr) return all;
   constexpr std::size_t kSample = 3;
   std::seed_seq seed(device.begin(), device.end());
@@ -156,7 +156,7 @@ TEST_P(EveryDevice, TakesWhatItCompiles) {
   ASSERT_TRUE(a && diags.ok());
   std::size_t taken = 0;
   for (const base::Dtype dtype : dtypes_of(*a))
-    for (const Op& op : operators_for(GetParam(), dtype)) {
+    for (const AnyOperator& op : operators_for(GetParam(), dtype)) {
       SCOPED_TRACE(testing::Message() << op.text << ' ' << op.sizes << ' ' << base::name_of(dtype));
       Workload w;
       w.op = op.text;

@@ -151,7 +151,7 @@ RC_GTEST_PROP(WorkCounts, OfAnExchangeAreWhatPortsSend, ()) {
   RC_ASSERT(both->simulator.counts.link_bytes == sent.bytes);
 }
 
-struct Case {
+struct ExchangeCase {
   const char *chip, *op, *sizes;
   base::Dtype dtype;
 };
@@ -160,7 +160,7 @@ struct Case {
 TEST(WorkCounts, OfBuiltProgramsOnCoresThatExchange) {
   constexpr double kOperations = 0.001, kBytes = 0.05, kRest = 0.15;
   for (const auto& [name, op, sizes, dtype] :
-       {Case{"ipu_gc200", "C[m,n] +=! A[m,k] * B[n,k]", "m=1024,n=1024,k=1024", base::Dtype::kF16},
+       {ExchangeCase{"ipu_gc200", "C[m,n] +=! A[m,k] * B[n,k]", "m=1024,n=1024,k=1024", base::Dtype::kF16},
         {"bow_ipu", "C[m,n] +=! A[m,k] * B[n,k]", "m=1000,n=700,k=300", base::Dtype::kF32},
         {"ipu_gc200", "O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=8,f=64,y=28,x=28,c=32,r=3,s=3",
          base::Dtype::kF16},

@@ -12,11 +12,10 @@
 #include "api/verify/verify.h"
 #include "expr/index_draw.h"
 #include "tests/support/build.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
-
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 api::ProgramSource source_of(const std::string& op, const std::string& size, const std::string& shape,
                              const std::string& dtype) {
@@ -28,12 +27,12 @@ api::ProgramSource source_of(const std::string& op, const std::string& size, con
   return source;
 }
 
-struct Operator {
+struct Gather {
   const char *op, *size, *shape, *dtype;
 };
 
 TEST(Gathers, AreComputedAndCountedAlike) {
-  const std::vector<Operator> kOperators = {
+  const std::vector<Gather> kGathers = {
       {"O[i,j] = E[T[i],j]", "i=300,j=64", "E=1000,64", "f32"},
       {"O[i,j] = E[T[i],j]", "i=300,j=72", "E=1000,72", "f16,T=i32:sorted"},
       {"O[b,s,j] = E[T[b,s],j] + P[s,j]", "b=3,s=40,j=48", "E=500,48", "f32,T=i32:pages4"},
@@ -48,7 +47,7 @@ TEST(Gathers, AreComputedAndCountedAlike) {
       {"C[b,m,n] +=! X[P[b,m],k] * W[E[b],k,n]", "b=3,m=16,n=64,k=64", "X=40,64;W=5,64,64", "f16,E=i32:even"},
       {"U[i] = select(T[i] < 0, T[i] + 9, T[i]); O[i,j] = E[U[i],j]", "i=70,j=32", "E=9,32", "f32,T=i32"}};
   for (const char* arch : {"v100", "a100", "mi210"})
-    for (const Operator& o : kOperators) {
+    for (const Gather& o : kGathers) {
       base::Diagnostics diags;
       const auto rows = api::verify(source_of(o.op, o.size, o.shape, o.dtype), chip(arch), 1, kSilent, diags);
       if (!rows) GTEST_SKIP() << diags.formatted_errors().front();

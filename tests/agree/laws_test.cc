@@ -16,11 +16,10 @@
 #include "arch/derive.h"
 #include "tests/support/paths.h"
 #include "tests/support/random_chip.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
-
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 // An operator with the elements of its distinct inputs and of its result, as far as it reads and writes them.
 struct Problem {

@@ -141,12 +141,12 @@ expr::Expression attention(std::int64_t heads, std::int64_t tokens, std::int64_t
                     base::Dtype::kF16);
 }
 
-struct Timed {
+struct TimedMasks {
   lower::Module module;
   double predicted_us = 0;
 };
 
-Timed timed(const expr::Expression& e, const arch::ArchSpec& chip) {
+TimedMasks timed(const expr::Expression& e, const arch::ArchSpec& chip) {
   api::ConstructOptions options;
   const api::Ranked ranked = api::construct(e, chip, options);
   const api::RankedProgram& first = ranked.programs.at(0);
@@ -165,7 +165,7 @@ lower::Module without_ends(lower::Module m) {
 }
 
 double predicted_over_simulated(const expr::Expression& e, const arch::ArchSpec& chip) {
-  const Timed t = timed(e, chip);
+  const TimedMasks t = timed(e, chip);
   EXPECT_EQ(t.module.kernels.size(), 1U);
   return t.predicted_us / simulated_us(t.module, chip);
 }
@@ -187,7 +187,7 @@ TEST(KnownGap, CausalAttentionIsPredictedMoreThanATenthTooSlow) {
 TEST(Masks, WhatIsHiddenTakesNoTime) {
   for (const std::int64_t tokens : {64, 512, 2048}) {
     const arch::ArchSpec& a = chip("a100");
-    const Timed causal = timed(attention(16, tokens, 0), a), full = timed(attention(16, tokens, tokens), a);
+    const TimedMasks causal = timed(attention(16, tokens, 0), a), full = timed(attention(16, tokens, tokens), a);
     EXPECT_LE(causal.predicted_us, full.predicted_us) << tokens;
     const double with = simulated_us(causal.module, a), without = simulated_us(without_ends(causal.module), a);
     EXPECT_LE(with, without) << tokens;
@@ -201,7 +201,7 @@ TEST(Masks, WhatIsHiddenTakesNoTime) {
 // Steps of blocks that run are alike; blocks are not, and none is left out.
 TEST(Masks, UnevenBlocksAreSampledBySteps) {
   const arch::ArchSpec& a = chip("a100");
-  const Timed t = timed(attention(64, 1024, 0), a);
+  const TimedMasks t = timed(attention(64, 1024, 0), a);
   const sim::SimReport full = sim::simulate(t.module, a, {.mode = sim::Mode::kFull});
   const sim::SimReport sampled = sim::simulate(t.module, a, {.mode = sim::Mode::kSampled});
   EXPECT_NEAR(sampled.time.v / full.time.v, 1, 0.03);

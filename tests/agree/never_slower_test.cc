@@ -66,7 +66,7 @@ const std::vector<std::pair<std::string, PathOf>>& kinds() {
   return kKinds;
 }
 
-struct Case {
+struct WelderCase {
   std::string device;
   std::vector<arch::Override> changes;
   expr::Expression expression;

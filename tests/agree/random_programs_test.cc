@@ -14,12 +14,11 @@
 #include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
+#include "tests/support/silent.h"
 #include "tile/program_json.h"
 
 namespace tilescope::tests {
 namespace {
-
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 // Chips that lower alike programs differently: without and with asynchronous copies.
 struct GeneratedPrograms {

@@ -18,13 +18,12 @@
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 #include "tests/support/random_chip.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
 
 using testing::HasSubstr;
-
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
 
 // A suite in a file of its own.
 class Written {

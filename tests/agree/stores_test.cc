@@ -15,16 +15,16 @@
 namespace tilescope::tests {
 namespace {
 
-struct Case {
+struct StoreCase {
   const char *name, *arch, *op;
   base::Dtype dtype;
-  friend void PrintTo(const Case& c, std::ostream* to) { *to << c.name; }
+  friend void PrintTo(const StoreCase& c, std::ostream* to) { *to << c.name; }
 };
 
-class StoresThroughTheScratchpad : public testing::TestWithParam<Case> {};
+class StoresThroughTheScratchpad : public testing::TestWithParam<StoreCase> {};
 
 TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
-  const Case& c = GetParam();
+  const StoreCase& c = GetParam();
   const ChipWithCostModel on(c.arch);
   const expr::Expression e = expression(c.op, "m=256,n=256,k=128", {}, c.dtype);
   const auto direct = construct::roller(e, on.spec, on.cost_model(), 3, {.direct_stores = true});
@@ -73,13 +73,13 @@ TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
 
 INSTANTIATE_TEST_SUITE_P(
     Products, StoresThroughTheScratchpad,
-    testing::Values(Case{"mma", "a100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
-                    Case{"mma_transposed", "a100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
-                    Case{"wgmma", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
-                    Case{"fma_h200", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
-                    Case{"mfma", "mi210", "C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kF16},
-                    Case{"fma", "v100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
-                    Case{"fma_transposed", "v100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF32}),
+    testing::Values(StoreCase{"mma", "a100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    StoreCase{"mma_transposed", "a100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    StoreCase{"wgmma", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    StoreCase{"fma_h200", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
+                    StoreCase{"mfma", "mi210", "C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kF16},
+                    StoreCase{"fma", "v100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
+                    StoreCase{"fma_transposed", "v100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF32}),
     [](const auto& c) { return c.param.name; });
 
 }  // namespace

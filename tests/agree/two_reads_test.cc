@@ -11,18 +11,17 @@
 
 #include "api/simulate/simulate.h"
 #include "tests/support/build.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
 
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
-
-struct Operator {
+struct ReadTwice {
   std::string op, sizes;
   int results = 1;
 };
 
-Operator two_reads() {
+ReadTwice two_reads() {
   const int m = 32 * *rc::gen::inRange(1, 12), n = 32 * *rc::gen::inRange(4, 48);
   const int near = *rc::gen::inRange(1, 64), far = *rc::gen::inRange(1, 2 * n), rows = *rc::gen::inRange(1, 2 * m);
   const std::string second = *rc::gen::element(
@@ -43,7 +42,7 @@ TEST(TwoReads, AreCountedAlikeByModelAndSimulator) {
   constexpr int kCases = 40;
   int within = 0, all = 0;
   const bool passed = rc::check("two reads of a tensor", [&] {
-    const Operator o = two_reads();
+    const ReadTwice o = two_reads();
     // Chips with one L2: of two, each reads what its own cores share (docs/model.md).
     const arch::ArchSpec a = chip(*rc::gen::element<std::string>("v100", "t4", "rtx3090"));
     api::ProgramSource source;

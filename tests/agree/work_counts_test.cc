@@ -12,17 +12,16 @@
 
 #include "api/simulate/simulate.h"
 #include "tests/support/build.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::tests {
 namespace {
 
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
-
-struct Case {
+struct CountedProgram {
   std::string chip, op, sizes, dtype;
 };
 
-const std::vector<Case> kCases = {
+const std::vector<CountedProgram> kCases = {
     {"a100", "C[m,n] +=! A[m,k] * B[n,k]", "m=2048,n=2048,k=512", "bf16"},
     {"h200", "C[m,n] +=! A[m,k] * B[n,k]", "m=2048,n=2048,k=512", "bf16"},
     {"v100", "S[i] +=! X[i,j]", "i=8192,j=1024", "f32"},
@@ -37,7 +36,7 @@ struct Both {
   api::Simulation simulator;
 };
 
-Both counts_of(const Case& c) {
+Both counts_of(const CountedProgram& c) {
   const arch::ArchSpec a = chip(c.chip);
   api::ProgramSource source;
   source.workload.op = c.op;
@@ -63,7 +62,7 @@ bool is_near(double a, double b, double ratio) { return std::abs(a - b) <= ratio
 TEST(WorkCounts, AreThoseOfTheSimulator) {
   constexpr double kOperations = 0.03, kBytes = 0.05, kCoreCacheBytes = 0.15, kInstructions = 0.6, kEnergy = 0.2,
                    kFew = 1e6;
-  for (const Case& c : kCases) {
+  for (const CountedProgram& c : kCases) {
     SCOPED_TRACE(fmt::format("{} {} {} on {}", c.op, c.sizes, c.dtype, c.chip));
     const auto& [p, s] = counts_of(c);
     const api::WorkCounts &model = p.counts.value(), &simulator = s.counts.value();

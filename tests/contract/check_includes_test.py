@@ -42,6 +42,17 @@ class CheckIncludesTest(unittest.TestCase):
             self.assertEqual(status, 1)
             self.assertIn(f"{list(files)[-1]}:1:", said)
 
+    def test_a_source_that_is_compiled_with_others(self):
+        for text, status in ((GOOD, 0), (FORGETS, 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                root = Path(folder).resolve()
+                (root / "a.cc").write_text(text)
+                (root / "unity_0_cxx.cxx").write_text(f'/* generated */\n#include "{root}/a.cc"\n')
+                (root / "compile_commands.json").write_text(json.dumps(
+                    [{"file": f"{root}/unity_0_cxx.cxx", "command": "c++ -std=c++20 -include vector -o x.o -c x.cxx"}]))
+                with mock.patch.object(check_includes, "ROOT", root), contextlib.redirect_stdout(io.StringIO()) as said:
+                    self.assertEqual(check_includes.main(root, ["a.cc"]), status, said.getvalue())
+
 
 if __name__ == "__main__":
     unittest.main()

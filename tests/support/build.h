@@ -34,6 +34,16 @@ inline const arch::ArchSpec& v100() {
   return kChip;
 }
 
+inline const arch::ArchSpec& a100() {
+  static const arch::ArchSpec kChip = chip("a100");
+  return kChip;
+}
+
+inline const arch::ArchSpec& h100() {
+  static const arch::ArchSpec kChip = chip("h100_pcie");
+  return kChip;
+}
+
 inline expr::Expression expression(std::string_view op, std::string_view size, std::string_view shape = {},
                                    base::Dtype dtype = base::Dtype::kF32,
                                    const std::vector<expr::GivenDtype>& of_tensors = {}) {

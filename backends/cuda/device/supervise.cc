@@ -22,8 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 // What the process that measures says, a line each, to the one that waits for it. The line's first letter is what it
 // is.
 enum Message : char { kDevice = 'D', kRefused = 'R', kBegin = 'B', kRow = '>', kKnown = 'K' };
@@ -53,7 +51,7 @@ void say(int to, Message what, const std::string& text) {
       say(to, kKnown, {});
       continue;
     }
-    if (seconds_since(begin) > seconds) _exit(kStopped);
+    if (std::chrono::duration<double>(Clock::now() - begin).count() > seconds) _exit(kStopped);
     say(to, kBegin, std::to_string(t));
     say(to, kRow, bench.row_of(plan.tasks[t]));
     if (!bench.alive()) break;

@@ -7,7 +7,7 @@ namespace tilescope::cuda::device {
 namespace {
 
 // Numbers of the library's interface.
-constexpr int kCoreClock = 1, kMemoryClock = 2;
+constexpr int kNvmlCoreClock = 1, kNvmlMemoryClock = 2;
 constexpr std::pair<unsigned long long, const char*> kHolders[] = {
     {0x2, "settings"}, {0x4, "power"}, {0x8, "hardware"},    {0x10, "synchronous boost"},
     {0x20, "heat"},    {0x40, "heat"}, {0x80, "power brake"}};
@@ -31,8 +31,8 @@ Telemetry::Telemetry(const std::string& bus) : library_({"libnvidia-ml.so.1"}) {
 
 std::optional<Clocks> Telemetry::clocks() const {
   Clocks out;
-  if (device_ == nullptr || clock_ == nullptr || clock_(device_, kCoreClock, &out.core_mhz) != 0 ||
-      clock_(device_, kMemoryClock, &out.memory_mhz) != 0)
+  if (device_ == nullptr || clock_ == nullptr || clock_(device_, kNvmlCoreClock, &out.core_mhz) != 0 ||
+      clock_(device_, kNvmlMemoryClock, &out.memory_mhz) != 0)
     return std::nullopt;
   unsigned long long reasons = 0;
   if (held_ != nullptr && held_(device_, &reasons) == 0)
@@ -82,8 +82,8 @@ BoardState Telemetry::board() const {
   int (*most)(void*, int, unsigned*) = nullptr;
   unsigned mhz = 0;
   if (library_.find("nvmlDeviceGetMaxClockInfo", most)) {
-    if (most(device_, kCoreClock, &mhz) == 0) out.max_core_mhz = mhz;
-    if (most(device_, kMemoryClock, &mhz) == 0) out.max_memory_mhz = mhz;
+    if (most(device_, kNvmlCoreClock, &mhz) == 0) out.max_core_mhz = mhz;
+    if (most(device_, kNvmlMemoryClock, &mhz) == 0) out.max_memory_mhz = mhz;
   }
   int (*running)(void*, unsigned*, void*) = nullptr;
   unsigned n = 0;

@@ -24,6 +24,9 @@
 
 namespace tilescope::experiments {
 
+// Points of one sweep at most; seeds are what readers of JSON keep of an integer.
+constexpr std::int64_t kMaxPoints = 1'000'000, kMaxSeed = std::int64_t{1} << 53;
+
 // Axes that are no path of a chip.
 inline constexpr std::string_view kBaseAxis = "base", kProgramsAxis = "programs";
 inline constexpr std::string_view kPaddingAxis = "program.padding", kBlockAxis = "program.block";

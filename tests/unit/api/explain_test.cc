@@ -23,7 +23,7 @@ using testing::Not;
 using tests::chip;
 using tests::workload;
 
-constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
+constexpr const char* kExplained = "C[m,n] +=! A[m,k] * B[k,n]";
 constexpr double kAbout = 0.05;
 
 std::vector<ExplainedOperator> explained(const Workload& w, const std::string& name = "v100", int jobs = 2,
@@ -67,7 +67,7 @@ TEST(Explain, ElementwiseAnswersToDramAlone) {
 }
 
 TEST(Explain, LargeMatmulAnswersToTheCoresClock) {
-  const ExplainedOperator op = explained(workload(kMatmul, "m=4096,n=4096,k=4096")).at(0);
+  const ExplainedOperator op = explained(workload(kExplained, "m=4096,n=4096,k=4096")).at(0);
   EXPECT_EQ(op.prediction->bottleneck, "arithmetic");
   EXPECT_NE(op.next, "arithmetic");
   expect_about(op, "clock", -1);
@@ -78,7 +78,7 @@ TEST(Explain, LargeMatmulAnswersToTheCoresClock) {
 }
 
 TEST(Explain, PowersOfTwoAreDoubledAndHalvedAndTheRestRaisedByATenth) {
-  const ExplainedOperator op = explained(workload(kMatmul, "m=256,n=256,k=256")).at(0);
+  const ExplainedOperator op = explained(workload(kExplained, "m=256,n=256,k=256")).at(0);
   const auto changed = [&](const std::string& path) {
     std::vector<std::string> out;
     for (const Elasticity& e : at(op, path)) out.push_back(base::to_json(e.change.changed));
@@ -95,7 +95,7 @@ TEST(Explain, PowersOfTwoAreDoubledAndHalvedAndTheRestRaisedByATenth) {
 
 // What compiling on the changed chip finds is the best there, or the program that was known is better still.
 TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
-  const Workload w = workload(kMatmul, "m=1000,n=768,k=512");
+  const Workload w = workload(kExplained, "m=1000,n=768,k=512");
   const ExplainedOperator op = explained(w).at(0);
   for (const auto& [path, value, ratio] : {std::tuple{"memory.smem.banks", "64", 2.0},
                                            {"memory.smem.banks", "16", 0.5},
@@ -134,7 +134,7 @@ TEST(Explain, StagesThatShareAKernelAgreeWithCompilingToo) {
 }
 
 TEST(Explain, AFixedProgramIsNeverBetterThanTheBest) {
-  for (const ExplainedOperator& op : {explained(workload(kMatmul, "m=256,n=192,k=300")).at(0),
+  for (const ExplainedOperator& op : {explained(workload(kExplained, "m=256,n=192,k=300")).at(0),
                                       explained(workload("O[i] max=! I[i,j]", "i=4096,j=1024")).at(0)}) {
     EXPECT_THAT(op.elasticities, Not(IsEmpty())) << op.id;
     for (const Elasticity& e : op.elasticities) {
@@ -145,7 +145,7 @@ TEST(Explain, AFixedProgramIsNeverBetterThanTheBest) {
 }
 
 TEST(Explain, ARefusedChangeBearsItsReason) {
-  const ExplainedOperator op = explained(workload(kMatmul, "m=256,n=256,k=256")).at(0);
+  const ExplainedOperator op = explained(workload(kExplained, "m=256,n=256,k=256")).at(0);
   const auto why = [&](const std::string& path) {
     const auto found =
         std::find_if(op.refused.begin(), op.refused.end(), [&](const Refusal& r) { return r.change.path == path; });
@@ -175,7 +175,7 @@ TEST(Explain, IsTheSameForAnyNumberOfJobs) {
 
 TEST(Explain, AnOperatorWithoutAProgramSaysWhy) {
   const std::string minimal = tests::source_path("tests/error/arch/minimal.yaml").string();
-  const ExplainedOperator op = explained(workload(kMatmul, "m=64,n=64,k=64", base::Dtype::kI8), minimal).at(0);
+  const ExplainedOperator op = explained(workload(kExplained, "m=64,n=64,k=64", base::Dtype::kI8), minimal).at(0);
   EXPECT_FALSE(op.prediction);
   EXPECT_EQ(op.error, "minimal has no instruction that computes i8 into i32 one element at a time");
   EXPECT_THAT(op.elasticities, IsEmpty());

@@ -13,10 +13,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/silent.h"
+
 namespace tilescope::api {
 namespace {
 
-const Progress kSilent = [](std::size_t, std::size_t) {};
+using tests::kSilent;
 
 TEST(Workers, AnswersComeInOrderWhateverTheirNumber) {
   const auto job = [](std::size_t i) {

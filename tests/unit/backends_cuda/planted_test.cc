@@ -16,14 +16,13 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using tests::kernel;
 using tests::Sample;
 
 class Planted : public tests::SamplesOnTheCpu {
  protected:
   Planted() : SamplesOnTheCpu("v100") {}
 };
-
-lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
 
 TEST_F(Planted, WhatIsRightIsFoundRight) {
   for (const Sample& s : {tests::matmul_sample("matmul", {}), tests::pipeline_sample(3)}) {

@@ -19,6 +19,8 @@ struct Sample {
   expr::Values expected;             // of the last global
 };
 
+inline lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
+
 inline Sample matmul_sample(const std::string& name, const MatmulForm& form) {
   const auto values = matmul_values(form);
   return {name, matmul(form), {}, {values[0], values[1], {}}, values[2]};

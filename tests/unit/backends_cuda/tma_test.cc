@@ -22,9 +22,8 @@ namespace {
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
+using tests::kernel;
 using tests::Sample;
-
-lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
 
 template <class Kind, class Change>
 void change(lower::Kernel& k, int n, Change change) {

@@ -20,14 +20,14 @@ constexpr Dimension kAll[] = {Dimension::kBytes,
                               Dimension::kSquareMillimeters,
                               Dimension::kDollars};
 
-struct Reading {
+struct QuantityText {
   const char* text;
   double value;
   Dimension dimension;
 };
 
-const std::vector<Reading>& readings() {
-  static const std::vector<Reading> all = {
+const std::vector<QuantityText>& readings() {
+  static const std::vector<QuantityText> all = {
       {"7 B", 7, Dimension::kBytes},
       {"1 KB", 1e3, Dimension::kBytes},
       {"1 MB", 1e6, Dimension::kBytes},
@@ -70,7 +70,7 @@ const std::vector<Reading>& readings() {
 }
 
 TEST(ParseQuantity, ReadsEveryUnit) {
-  for (const Reading& r : readings()) {
+  for (const QuantityText& r : readings()) {
     const Quantity q = parse_quantity(r.text).value_or(Quantity{});
     EXPECT_DOUBLE_EQ(q.value, r.value) << r.text;
     EXPECT_EQ(q.dimension, r.dimension) << r.text;

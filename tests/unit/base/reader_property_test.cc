@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdlib>
 #include <ostream>
 
@@ -14,7 +15,10 @@
 namespace tilescope::base {
 
 // For rapidcheck, which prints counterexamples.
-std::ostream& operator<<(std::ostream& out, const Value& v) { return out << to_json(v); }
+template <std::same_as<Value> V>  // and nothing that converts to one
+std::ostream& operator<<(std::ostream& out, const V& v) {
+  return out << to_json(v);
+}
 
 namespace {
 

@@ -120,13 +120,13 @@ TEST(Yaml, ReadsBlockTexts) {
             R"({"a":"x\ny\n","b":"x y","c":"x\n\n"})");
 }
 
-struct Refusal {
+struct YamlRefusal {
   std::string text;
   std::string error;
 };
 
 TEST(Yaml, RefusesWithThePlace) {
-  const std::vector<Refusal> refusals = {
+  const std::vector<YamlRefusal> refusals = {
       {"a: &x 1\n", "in:1:4: anchors (&name) are not accepted"},
       {"a: 1\nb: &x [1]\n", "in:2:4: anchors (&name) are not accepted"},
       {"a: 1\nb: &x {c: 1}\n", "in:2:4: anchors (&name) are not accepted"},
@@ -159,7 +159,7 @@ TEST(Yaml, RefusesWithThePlace) {
       {std::string("a: 1\0", 5), "in:1:5: the control character 0x00 is not accepted"},
       {"\x7F", "in:1:1: the control character 0x7f is not accepted"},
   };
-  for (const Refusal& r : refusals) EXPECT_EQ(error_of(yaml(r.text)), r.error) << r.text;
+  for (const YamlRefusal& r : refusals) EXPECT_EQ(error_of(yaml(r.text)), r.error) << r.text;
 }
 
 TEST(Yaml, QuotedMergeKeyIsAKey) { EXPECT_EQ(to_json(value_of(yaml("'<<': 1"))), R"({"<<":1})"); }

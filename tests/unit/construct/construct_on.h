@@ -7,12 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "base/document.h"
 #include "construct/cost_model.h"
 #include "expr/suites.h"
 #include "model/simt/estimate.h"
 #include "tests/support/build.h"
+#include "tile/program_json.h"
 
 namespace tilescope::tests {
+
+// A program as it is stored.
+inline std::string text_of(const tile::StageProgram& p, const arch::ArchSpec& a) {
+  return base::to_json(tile::to_document(tile::program_of(a.name, p), a));
+}
 
 struct NamedStage {
   std::string id;

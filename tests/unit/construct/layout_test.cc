@@ -99,8 +99,8 @@ RC_GTEST_PROP(LayoutKnobs, KeepTheTiles, ()) {
 
 // As many steps under way as any alternative has, and all else as it is.
 RC_GTEST_PROP(LayoutKnobs, TheDeepestPipelineIsAsDeepAsAny, ()) {
-  static const std::vector<arch::ArchSpec> kChips = {v100().spec, tests::chip("a100"), tests::chip("h200")};
-  const LayoutRules rules{kChips[static_cast<std::size_t>(tests::any_of_range(0, 2))]};
+  static const std::vector<arch::ArchSpec> kThree = {v100().spec, tests::chip("a100"), tests::chip("h200")};
+  const LayoutRules rules{kThree[static_cast<std::size_t>(tests::any_of_range(0, 2))]};
   tile::StageProgram p = tests::any_program(tests::any_operator(64), 256);
   p.num_stages = std::min(p.num_stages, tests::any_of_range(1, 2));
   apply_layout(p, rules);

@@ -29,6 +29,8 @@
 namespace tilescope::construct {
 namespace {
 
+using tests::text_of;
+
 const tests::ChipWithCostModel& any_chip() {
   static const tests::ChipWithCostModel kV100("v100"), kA100("a100"), kH200("h200"), kMi50("mi50"),
       kOne("tilescope_one");
@@ -41,10 +43,6 @@ expr::Expression any_stage() {
   const auto extent = [] { return std::to_string(16 * tests::any_of_range(1, 40)); };
   return tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=" + extent() + ",n=" + extent() + ",k=" + extent(), {},
                            base::Dtype::kF16);
-}
-
-std::string text_of(const tile::StageProgram& p, const arch::ArchSpec& a) {
-  return base::to_json(tile::to_document(tile::program_of(a.name, p), a));
 }
 
 // Axes that one program's tiles cut otherwise than another's.
@@ -65,28 +63,30 @@ std::int64_t results_of(const tile::StageProgram& p) {
 
 // All moves of a product's tile, by hand: register tiles of 4 x 4 in blocks of 32 x 64, 8 x 16 threads, steps of 8.
 TEST(NeighbouringTiles, OfAProduct) {
-  using Tile = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;  // block m, n; register tile m, n
+  using ProductTile =
+      std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;  // block m, n; register tile m, n
   const auto space =
       tile::make_space(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024"), {{0}, {1}, {2}});
   const tile::StageProgram p = tile::make_stage_program(space, {{4, 8, 1}, {4, 16, 1}}, {32, 64, 8}, {16});
-  const std::set<Tile> same_size = {{32, 64, 8, 4},  {32, 64, 2, 4}, {32, 64, 4, 8}, {32, 64, 4, 2},  // other threads
-                                    {32, 64, 2, 8},  {32, 64, 8, 2},   // register tiles from one axis to the other
-                                    {16, 128, 4, 4}, {64, 32, 4, 4}};  // threads from one axis to the other
-  const std::set<Tile> smaller = {{16, 64, 4, 4}, {16, 64, 8, 4}, {16, 64, 2, 4},
-                                  {32, 32, 4, 4}, {32, 32, 4, 8}, {32, 32, 4, 2}};
-  const std::set<Tile> larger = {{64, 64, 4, 4},  {64, 64, 8, 4},  {64, 64, 2, 4},
-                                 {32, 128, 4, 4}, {32, 128, 4, 8}, {32, 128, 4, 2}};
-  using Program = std::tuple<Tile, std::int64_t, std::int64_t>;  // step; parts
+  const std::set<ProductTile> same_size = {
+      {32, 64, 8, 4},  {32, 64, 2, 4}, {32, 64, 4, 8}, {32, 64, 4, 2},  // other threads
+      {32, 64, 2, 8},  {32, 64, 8, 2},                                  // register tiles from one axis to the other
+      {16, 128, 4, 4}, {64, 32, 4, 4}};                                 // threads from one axis to the other
+  const std::set<ProductTile> smaller = {{16, 64, 4, 4}, {16, 64, 8, 4}, {16, 64, 2, 4},
+                                         {32, 32, 4, 4}, {32, 32, 4, 8}, {32, 32, 4, 2}};
+  const std::set<ProductTile> larger = {{64, 64, 4, 4},  {64, 64, 8, 4},  {64, 64, 2, 4},
+                                        {32, 128, 4, 4}, {32, 128, 4, 8}, {32, 128, 4, 2}};
+  using Program = std::tuple<ProductTile, std::int64_t, std::int64_t>;  // step; parts
   std::set<Program> expected;
   const auto expect_programs = [&](std::int64_t split) {
     expected.clear();
-    for (const Tile& t : same_size) expected.insert({t, 8, split});
-    for (const Tile& t : smaller) expected.insert({t, 8, split});
-    for (const Tile& t : larger) expected.insert({t, 8, split});
-    for (const Tile& t : larger) expected.insert({t, 4, split});
-    for (const Tile& t : larger) expected.insert({t, 8, 2 * split});
+    for (const ProductTile& t : same_size) expected.insert({t, 8, split});
+    for (const ProductTile& t : smaller) expected.insert({t, 8, split});
+    for (const ProductTile& t : larger) expected.insert({t, 8, split});
+    for (const ProductTile& t : larger) expected.insert({t, 4, split});
+    for (const ProductTile& t : larger) expected.insert({t, 8, 2 * split});
     if (split > 1)
-      for (const Tile& t : smaller) expected.insert({t, 8, split / 2});
+      for (const ProductTile& t : smaller) expected.insert({t, 8, split / 2});
     tile::StageProgram of = p;
     of.split[2] = split;
     std::vector<tile::StageProgram> out;

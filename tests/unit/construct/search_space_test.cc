@@ -19,12 +19,10 @@
 namespace tilescope::construct {
 namespace {
 
+using tests::text_of;
+
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 constexpr const char* kConv = "O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]";
-
-std::string text_of(const tile::StageProgram& p, const arch::ArchSpec& a) {
-  return base::to_json(tile::to_document(tile::program_of(a.name, p), a));
-}
 
 std::int64_t option_of(const SearchSpace& space, const Point& p, KnobKind kind, std::size_t of,
                        std::int64_t otherwise) {

@@ -14,6 +14,7 @@
 
 #include "arch/derive.h"
 #include "tests/support/build.h"
+#include "tests/unit/energy/parts.h"
 
 namespace tilescope::tests {
 namespace {
@@ -48,11 +49,6 @@ Counts counts_on(const arch::ArchSpec& a, double instructions, double products, 
   out.levels.push_back({name_of(a, "l2"), l2_bytes / 2, l2_bytes / 2});
   out.activates = dram_bytes / 1024;
   return out;
-}
-
-double part_of(const Energy& e, std::string_view name) {
-  const auto part = std::find_if(e.parts.begin(), e.parts.end(), [&](const energy::Part& p) { return p.name == name; });
-  return part == e.parts.end() ? 0 : part->uj;
 }
 
 // yifueve/energaizer-ispass26-artifact, config/dvfs, board yz8 (MIT): measured watts of the board with nothing running.

@@ -12,6 +12,7 @@
 #include "energy/energy.h"
 #include "energy/figures.h"
 #include "tests/unit/energy/costs.h"
+#include "tests/unit/energy/parts.h"
 
 namespace tilescope::tests {
 namespace {
@@ -41,12 +42,6 @@ RC_GTEST_PROP(ArrayEnergy, NeverFallsWithTheCapacity, ()) {
 
 std::string_view name_in(const arch::ArchSpec& a, std::string_view level) {
   return arch::spec_of(*arch::level_named(a, level)).name;
-}
-
-double part_of(const energy::Energy& e, std::string_view name) {
-  for (const energy::Part& p : e.parts)
-    if (p.name == name) return p.uj;
-  return 0;
 }
 
 Counts counts_on(const arch::ArchSpec& a) {

@@ -39,7 +39,7 @@ Typed typed(const std::string& op, const std::string& dtypes) {
   return out;
 }
 
-const std::string kProduct = "C[m,n] +=! A[m,k] * B[k,n]";
+const std::string kTyped = "C[m,n] +=! A[m,k] * B[k,n]";
 
 // The dtypes of arithmetic, accumulator and tensors.
 std::string found(const std::string& op, const std::string& dtypes) {
@@ -51,12 +51,12 @@ std::string found(const std::string& op, const std::string& dtypes) {
 }
 
 TEST(Dtypes, ArithmeticIsOfTheWidestInput) {
-  EXPECT_EQ(found(kProduct, "bf16"), "bf16 f32: A bf16 B bf16 C bf16");
-  EXPECT_EQ(found(kProduct, "A=i8,B=bf16,accumulate=f32,C=bf16"), "bf16 f32: A i8 B bf16 C bf16");
-  EXPECT_EQ(found(kProduct, "A=bf16,B=i8"), "bf16 f32: A bf16 B i8 C bf16");
-  EXPECT_EQ(found(kProduct, "f8e4m3,C=bf16"), "f8e4m3 f32: A f8e4m3 B f8e4m3 C bf16");
-  EXPECT_EQ(found(kProduct, "f16,A=u8,accumulate=f16"), "f16 f16: A u8 B f16 C f16");
-  EXPECT_EQ(found(kProduct, "C=f16"), "f32 f32: A f32 B f32 C f16") << "a result says nothing of the inputs";
+  EXPECT_EQ(found(kTyped, "bf16"), "bf16 f32: A bf16 B bf16 C bf16");
+  EXPECT_EQ(found(kTyped, "A=i8,B=bf16,accumulate=f32,C=bf16"), "bf16 f32: A i8 B bf16 C bf16");
+  EXPECT_EQ(found(kTyped, "A=bf16,B=i8"), "bf16 f32: A bf16 B i8 C bf16");
+  EXPECT_EQ(found(kTyped, "f8e4m3,C=bf16"), "f8e4m3 f32: A f8e4m3 B f8e4m3 C bf16");
+  EXPECT_EQ(found(kTyped, "f16,A=u8,accumulate=f16"), "f16 f16: A u8 B f16 C f16");
+  EXPECT_EQ(found(kTyped, "C=f16"), "f32 f32: A f32 B f32 C f16") << "a result says nothing of the inputs";
 }
 
 TEST(Dtypes, ResultsOfIntegersAreIntegersOfTheInputsButForSums) {
@@ -64,33 +64,33 @@ TEST(Dtypes, ResultsOfIntegersAreIntegersOfTheInputsButForSums) {
   EXPECT_EQ(found("O[m,n] = relu(X[m,n]) + 1", "u8"), "u8 i32: X u8 O u8");
   EXPECT_EQ(found("O[m] max=! X[m,n]", "i8"), "i8 i32: X i8 O i8");
   EXPECT_EQ(found("O[m] +=! X[m,n]", "i8"), "i8 i32: X i8 O i32");
-  EXPECT_EQ(found(kProduct, "i8"), "i8 i32: A i8 B i8 C i32");
-  EXPECT_EQ(found(kProduct + "; O[m,n] = relu(C[m,n])", "i8"), "i8 i32: A i8 B i8 C i32 O i32");
-  EXPECT_EQ(found(kProduct + "; O[m,n] = C[m,n] / 64", "i8,O=i8"), "i8 i32: A i8 B i8 C i32 O i8");
+  EXPECT_EQ(found(kTyped, "i8"), "i8 i32: A i8 B i8 C i32");
+  EXPECT_EQ(found(kTyped + "; O[m,n] = relu(C[m,n])", "i8"), "i8 i32: A i8 B i8 C i32 O i32");
+  EXPECT_EQ(found(kTyped + "; O[m,n] = C[m,n] / 64", "i8,O=i8"), "i8 i32: A i8 B i8 C i32 O i8");
 }
 
 TEST(Dtypes, AreWrittenAsTheyAreRead) {
   for (const char* const text : {"bf16", "bf16,A=i8", "f8e4m3,C=bf16", "i8", "f16,accumulate=f16", "i8,C=i8"})
-    EXPECT_EQ(dtypes_text(*typed(kProduct, text).e), text);
-  EXPECT_EQ(dtypes_text(*typed(kProduct, "A=i8,B=bf16,C=bf16,accumulate=f32").e), "bf16,A=i8");
+    EXPECT_EQ(dtypes_text(*typed(kTyped, text).e), text);
+  EXPECT_EQ(dtypes_text(*typed(kTyped, "A=i8,B=bf16,C=bf16,accumulate=f32").e), "bf16,A=i8");
 }
 
 TEST(Dtypes, EveryMistakeHasItsPlace) {
   EXPECT_THAT(
-      typed(kProduct, "A=bf61,B,C=,1").errors,
+      typed(kTyped, "A=bf61,B,C=,1").errors,
       ElementsAre(testing::AllOf(testing::StartsWith("--dtype:1:3: expected one of f32, "),
                                  testing::EndsWith("got 'bf61'; did you mean 'bf16'?")),
                   "--dtype:1:9: expected '=' after 'B', got ','", "--dtype:1:12: expected the dtype of 'C', got ','",
                   "--dtype:1:13: expected a dtype such as bf16, or a tensor's such as A=i8, got '1'"));
-  EXPECT_THAT(typed(kProduct, "A=i8,A=f16,accumulate=f32,accumulate=f16").errors,
+  EXPECT_THAT(typed(kTyped, "A=i8,A=f16,accumulate=f32,accumulate=f16").errors,
               ElementsAre("--dtype:1:6: the dtype of 'A' is given twice",
                           "--dtype:1:27: the dtype of 'accumulate' is given twice"));
-  EXPECT_THAT(typed(kProduct, "f16,a=i8").errors,
+  EXPECT_THAT(typed(kTyped, "f16,a=i8").errors,
               ElementsAre("--dtype:1:5: no stage has a tensor 'a'; did you mean 'A'?"));
-  EXPECT_THAT(typed(kProduct, "i8,B=f16").errors,
+  EXPECT_THAT(typed(kTyped, "i8,B=f16").errors,
               ElementsAre("--dtype:1:4: 'B' is of f16, but the arithmetic is of i8: expected a float before it, as in "
                           "f16,B=f16"));
-  EXPECT_THAT(typed(kProduct, "f32,C=f64").errors,
+  EXPECT_THAT(typed(kTyped, "f32,C=f64").errors,
               ElementsAre("--dtype:1:5: 'C' is of f64, but the arithmetic is of f32: expected f64 before it, as in "
                           "f64,C=f64"));
 }

@@ -30,7 +30,7 @@ bool once_in(int n) { return *rc::gen::inRange(0, n) == 0; }
 
 std::int64_t any_number(std::int64_t low, std::int64_t high) { return *rc::gen::inRange(low, high + 1); }
 
-const std::vector<std::string> kAxes = {"a", "b", "c", "d"};
+const std::vector<std::string> kAxisNames = {"a", "b", "c", "d"};
 constexpr std::int64_t kSizes[] = {2, 3, 5, 9};
 
 // A coordinate over some of the four axes.
@@ -45,7 +45,7 @@ Coordinate any_coordinate(const std::vector<int>& axes) {
 
 std::string text_of(const Coordinate& c) {
   std::string sum = fmt::format("{}", c.offset);
-  for (const Term& t : c.terms) sum += fmt::format("{:+}*{}", t.coefficient, kAxes[std::size_t(t.axis)]);
+  for (const Term& t : c.terms) sum += fmt::format("{:+}*{}", t.coefficient, kAxisNames[std::size_t(t.axis)]);
   if (c.affine()) return sum;
   return c.modulus != 0 ? fmt::format("({})%{}", sum, c.modulus) : fmt::format("({})/{}", sum, c.divisor);
 }
@@ -78,7 +78,7 @@ class Drawing {
     axes_ = reducer == "=" ? spatial : std::vector<int>{0, 1, 2, 3};
     spatial_ = spatial;
     std::vector<std::string> names;
-    for (const int a : spatial) names.push_back(kAxes[std::size_t(a)]);
+    for (const int a : spatial) names.push_back(kAxisNames[std::size_t(a)]);
     const std::string text =
         fmt::format("{}[{}] {} {}", name, fmt::join(names, ","), reducer, once_in(2) ? product() : body(3));
     written_.push_back({name, spatial});
@@ -138,13 +138,13 @@ class Drawing {
     const auto rank = any_number(1, 2);
     std::vector<std::string> at;
     for (std::int64_t d = 0; d < rank; ++d)
-      at.push_back(once_in(2) ? kAxes[std::size_t(any_of(axes_))] : text_of(any_coordinate(axes_)));
+      at.push_back(once_in(2) ? kAxisNames[std::size_t(any_of(axes_))] : text_of(any_coordinate(axes_)));
     return fmt::format("I{}{}[{}]", rank, any_of<std::string>({"", "x"}), fmt::join(at, ","));
   }
 
   // Most often inside the extent of that axis.
   std::string coordinate_within(int axis) {
-    if (!once_in(3) && std::find(axes_.begin(), axes_.end(), axis) != axes_.end()) return kAxes[std::size_t(axis)];
+    if (!once_in(3) && std::find(axes_.begin(), axes_.end(), axis) != axes_.end()) return kAxisNames[std::size_t(axis)];
     for (int tries = 0; tries < 8; ++tries) {
       const Coordinate c = any_coordinate(axes_);
       const auto span = span_of(c, {std::begin(kSizes), std::end(kSizes)});
@@ -164,9 +164,9 @@ std::optional<Expression> any_expression(base::Dtype dtype = base::Dtype::kF64) 
   const std::string text = Drawing(base::is_integer(dtype)).text();
   std::vector<std::string> sizes;
   const auto words = tokenize(text, {});
-  for (std::size_t a = 0; a < kAxes.size(); ++a)
-    if (std::any_of(words.begin(), words.end(), [&](const Token& t) { return t.text == kAxes[a]; }))
-      sizes.push_back(fmt::format("{}={}", kAxes[a], kSizes[a]));
+  for (std::size_t a = 0; a < kAxisNames.size(); ++a)
+    if (std::any_of(words.begin(), words.end(), [&](const Token& t) { return t.text == kAxisNames[a]; }))
+      sizes.push_back(fmt::format("{}={}", kAxisNames[a], kSizes[a]));
   return tests::build(text, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype).expression;
 }
 

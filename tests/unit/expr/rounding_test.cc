@@ -14,7 +14,7 @@ namespace tilescope::expr {
 namespace {
 
 using base::Dtype;
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Format {
   Dtype dtype;
@@ -31,7 +31,7 @@ double decode(std::uint32_t bits, const Format& f) {
   const std::uint32_t fraction = bits & ((1U << f.fraction_bits) - 1);
   const int exponent = static_cast<int>(bits >> f.fraction_bits) & ((1 << f.exponent_bits) - 1);
   const double sign = (bits >> (f.exponent_bits + f.fraction_bits)) != 0 ? -1 : 1;
-  if (exponent == (1 << f.exponent_bits) - 1) return sign * kInf;
+  if (exponent == (1 << f.exponent_bits) - 1) return sign * kInfinite;
   const double hidden = exponent == 0 ? 0 : 1;
   return sign * std::ldexp(hidden + std::ldexp(double(fraction), -f.fraction_bits), std::max(exponent, 1) - bias);
 }
@@ -52,13 +52,13 @@ void check_every_value(const Format& f) {
     ASSERT_EQ(round_to(f.dtype, -v), -v) << bits;
     // Beyond the greatest value, the neighbour would be the next power of two.
     const double next = bits + 1 == infinity ? std::ldexp(1.0, 1 << (f.exponent_bits - 1)) : decode(bits + 1, f);
-    const double above = bits + 1 == infinity ? kInf : next;
+    const double above = bits + 1 == infinity ? kInfinite : next;
     const double middle = (v + next) / 2;
     const double tie = f.as_ptx || bits % 2 == 1 ? above : v;
     ASSERT_EQ(round_to(f.dtype, middle), tie) << bits;
     ASSERT_EQ(round_to(f.dtype, -middle), -tie) << bits;
     ASSERT_EQ(round_to(f.dtype, beside(middle, 0.0, f)), v) << bits;
-    ASSERT_EQ(round_to(f.dtype, beside(middle, kInf, f)), above) << bits;
+    ASSERT_EQ(round_to(f.dtype, beside(middle, kInfinite, f)), above) << bits;
   }
 }
 
@@ -71,7 +71,7 @@ TEST(Rounding, Tf32IsOfTheNearestF32) {
   const double middle = 1 + 0x1p-11;
   EXPECT_EQ(round_to(Dtype::kTf32, middle - 0x1p-40), 1 + 0x1p-10);
   EXPECT_EQ(round_to(Dtype::kTf32, middle - 0x1p-23), 1);
-  EXPECT_EQ(round_to(Dtype::kTf32, -1e300), -kInf);
+  EXPECT_EQ(round_to(Dtype::kTf32, -1e300), -kInfinite);
   EXPECT_TRUE(std::signbit(round_to(Dtype::kTf32, -0x1p-140)));
   EXPECT_TRUE(std::isnan(round_to(Dtype::kTf32, std::nan(""))));
 }
@@ -79,8 +79,8 @@ TEST(Rounding, Tf32IsOfTheNearestF32) {
 TEST(Rounding, EdgesOfF16) {
   EXPECT_EQ(round_to(Dtype::kF16, 65504), 65504);
   EXPECT_EQ(round_to(Dtype::kF16, 65519.9), 65504);
-  EXPECT_EQ(round_to(Dtype::kF16, 65520), kInf);
-  EXPECT_EQ(round_to(Dtype::kF16, -1e300), -kInf);
+  EXPECT_EQ(round_to(Dtype::kF16, 65520), kInfinite);
+  EXPECT_EQ(round_to(Dtype::kF16, -1e300), -kInfinite);
   EXPECT_EQ(round_to(Dtype::kF16, 0x1p-24), 0x1p-24);
   EXPECT_EQ(round_to(Dtype::kF16, 0x1p-25), 0);
   EXPECT_EQ(round_to(Dtype::kF16, 0x1.8p-25), 0x1p-24);
@@ -90,7 +90,7 @@ TEST(Rounding, EdgesOfF16) {
 
 // All numbers of 16 bits, in either format, and random ones of 64 of every size.
 std::vector<double> many_numbers() {
-  std::vector<double> out = {kInf, -kInf, std::nan(""), 0.0, -0.0};
+  std::vector<double> out = {kInfinite, -kInfinite, std::nan(""), 0.0, -0.0};
   for (const Format& f : {kF16, kBf16})
     for (std::uint32_t bits = 0; bits < 1U << 16; ++bits) out.push_back(decode(bits, f));
   std::mt19937_64 random(11);
@@ -114,14 +114,14 @@ TEST(Rounding, EightBitFloatsAreTheNearestOfTheirTable) {
     for (const double v : numbers) ASSERT_TRUE(check(v)) << base::name_of(f.dtype) << " of " << v;
     for (int code = 0; code + 1 < f.numbers; ++code) {
       const double value = table.value(code), middle = (value + table.value(code + 1)) / 2;
-      for (const double v : {value, middle, std::nextafter(middle, 0), std::nextafter(middle, kInf)})
+      for (const double v : {value, middle, std::nextafter(middle, 0), std::nextafter(middle, kInfinite)})
         ASSERT_TRUE(check(v) && check(-v)) << base::name_of(f.dtype) << " of " << v;
     }
   }
 }
 
 TEST(Rounding, F64IsKept) {
-  for (const double v : {0x1.fffffffffffffp1023, 0x1p-1074, -0.1, kInf}) EXPECT_EQ(round_to(Dtype::kF64, v), v);
+  for (const double v : {0x1.fffffffffffffp1023, 0x1p-1074, -0.1, kInfinite}) EXPECT_EQ(round_to(Dtype::kF64, v), v);
 }
 
 TEST(Rounding, IntegersSaturate) {
@@ -130,7 +130,7 @@ TEST(Rounding, IntegersSaturate) {
   EXPECT_EQ(round_to(Dtype::kI8, 2.5), 2);
   EXPECT_EQ(round_to(Dtype::kI8, 3.5), 4);
   EXPECT_EQ(round_to(Dtype::kI32, 1e12), 2147483647);
-  EXPECT_EQ(round_to(Dtype::kI32, -kInf), -2147483648.0);
+  EXPECT_EQ(round_to(Dtype::kI32, -kInfinite), -2147483648.0);
   EXPECT_EQ(round_to(Dtype::kI32, std::nan("")), 0);
 }
 

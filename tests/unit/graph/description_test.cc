@@ -14,19 +14,13 @@
 #include "tests/support/described.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
+#include "tests/unit/graph/described.h"
 
 namespace tilescope::tests {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
-
-graph::DescribedNetwork read(const std::string& text, const std::vector<expr::GivenSize>& sizes = {}) {
-  base::Diagnostics diags;
-  auto out = graph::described_network_of_text(text, "n.yaml", sizes, diags);
-  EXPECT_TRUE(out) << testing::PrintToString(diags.formatted_errors());
-  return out.value_or(graph::DescribedNetwork{});
-}
 
 graph::Shape shape_of_output(const graph::DescribedNetwork& n) { return n.model.outputs.at(0).shape; }
 

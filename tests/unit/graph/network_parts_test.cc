@@ -12,16 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/described.h"
+#include "tests/unit/graph/described.h"
 
 namespace tilescope::tests {
 namespace {
-
-graph::DescribedNetwork read(const std::string& text) {
-  base::Diagnostics diags;
-  auto out = graph::described_network_of_text(text, "n.yaml", {}, diags);
-  EXPECT_TRUE(out) << testing::PrintToString(diags.formatted_errors());
-  return out.value_or(graph::DescribedNetwork{});
-}
 
 // A constant as a matrix of so many columns.
 std::function<double(int, int)> matrix(const graph::Model& m, const std::string& name) {
@@ -36,7 +30,7 @@ void expect_close(const std::vector<double>& ours, const std::vector<double>& ex
 
 // Su et al., 2021: x cos + (-x2, x1) sin, with frequencies base^(-2d / head).
 TEST(NetworkParts, RotaryEmbedding) {
-  constexpr int kNew = 3, kPast = 7, kHeads = 2, kHead = 6;
+  constexpr int kNew = 3, kBefore = 7, kHeads = 2, kHead = 6;
   auto n = read(R"(
 about: rotary
 extends: llama3-8b
@@ -50,7 +44,7 @@ nodes: ['y = rotary(x)']
     for (int h = 0; h < kHeads; ++h)
       for (int d = 0; d < kHead; ++d) {
         const int half = kHead / 2, row = (i * kHeads + h) * kHead;
-        const double angle = (kPast + i) * std::pow(100.0, -2.0 * (d % half) / kHead);
+        const double angle = (kBefore + i) * std::pow(100.0, -2.0 * (d % half) / kHead);
         const double other =
             d < half ? -x[static_cast<std::size_t>(row + d + half)] : x[static_cast<std::size_t>(row + d - half)];
         expected.push_back(x[static_cast<std::size_t>(row + d)] * std::cos(angle) + other * std::sin(angle));

@@ -6,16 +6,14 @@
 
 #include "lower/counters.h"
 #include "sim/simulate.h"
+#include "tests/support/build.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 
 namespace tilescope::lower {
 namespace {
 
-const arch::ArchSpec& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  return kChip;
-}
+using tests::v100;
 
 // The elements of every access to an operand's cached tile that fills registers, in the order of the body.
 struct Reads {

@@ -13,6 +13,7 @@
 #include "lower/counters.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/build.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/random_program.h"
@@ -20,10 +21,7 @@
 namespace tilescope::lower {
 namespace {
 
-const arch::ArchSpec& v100() {
-  static const arch::ArchSpec chip = tests::chip("v100");
-  return chip;
-}
+using tests::v100;
 
 void check_computes_the_reference(const tile::RProgram& p) {
   for (const tile::StageProgram& s : p.simt()) RC_LOG() << s.space->stage().text << '\n';

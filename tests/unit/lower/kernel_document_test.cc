@@ -15,6 +15,7 @@
 
 #include "lower/operations.h"
 #include "lower/print.h"
+#include "tests/support/build.h"
 #include "tests/support/expected.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
@@ -31,16 +32,9 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const arch::ArchSpec& v100() { return tests::v100(); }
-const arch::ArchSpec& a100() {
-  static const arch::ArchSpec kChip = tests::chip("a100");
-  return kChip;
-}
-const arch::ArchSpec& h100() {
-  static const arch::ArchSpec kChip = tests::chip("h100_pcie");
-  return kChip;
-}
+using tests::a100;
+using tests::h100;
+using tests::v100;
 
 struct Read {
   std::optional<KernelDocument> kernels;

@@ -12,6 +12,7 @@
 #include "arch/derive.h"
 #include "base/document.h"
 #include "lower/print.h"
+#include "tests/support/build.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
@@ -24,16 +25,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const arch::ArchSpec& h100() {
-  static const arch::ArchSpec chip = tests::chip("h100_pcie");
-  return chip;
-}
-
-const arch::ArchSpec& a100() {
-  static const arch::ArchSpec chip = tests::chip("a100");
-  return chip;
-}
+using tests::a100;
+using tests::h100;
 
 RC_GTEST_PROP(MatrixInstructions, AnyProgramComputesTheReference, ()) {
   const tile::RProgram p = tests::any_matrix_program(a100());

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "lower/print.h"
+#include "tests/support/build.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
@@ -16,12 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 using tests::each_body;
+using tests::h100;
 using tests::remove;
-
-const arch::ArchSpec& h100() {
-  static const arch::ArchSpec kChip = tests::chip("h100_pcie");
-  return kChip;
-}
 
 RC_GTEST_PROP(Boxes, AnyProgramComputesTheReference, ()) {
   const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kByTma);

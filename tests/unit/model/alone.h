@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Parts of an estimate, of a stage that is a kernel by itself.
+// Stages that are kernels by themselves, and parts of their estimates.
+
+#include <limits>
 
 #include "model/simt/counts.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/flows.h"
 #include "model/simt/detail/occupancy.h"
 #include "model/simt/detail/traffic.h"
+#include "tests/support/build.h"
+#include "tile/program.h"
+#include "tile/space.h"
 
 namespace tilescope::model {
+
+// As a bound: none.
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// A program with the defaults of make_stage_program and accesses of up to 16 B.
+inline tile::StageProgram program(const char* op, const char* sizes,
+                                  const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
+                                  const tile::Extents& step) {
+  const expr::Expression e = tests::expression(op, sizes);
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), mapping, step, {16});
+}
 
 // The counts with what they lie in.
 struct OwnCounts {

@@ -23,7 +23,6 @@
 namespace tilescope::model {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 const std::vector<std::string> kChips = {"v100", "a100", "h200", "mi50", "tilescope_one"};
 
 bool same_geometry(const Geometry& a, const Geometry& b) { return a == b; }

@@ -17,8 +17,6 @@
 namespace tilescope::model {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
 // A count's time is that of the estimate, to the last bit; a limit leaves out what takes no less, and nothing else.
 RC_GTEST_PROP(TimeUnlessBound, IsTheEstimatesWhereItIsLess, ()) {
   const std::string chip = tests::any_element<std::string>({"v100", "a100", "h200", "mi50", "tilescope_one"});

@@ -21,13 +21,6 @@ namespace {
 
 using tests::machine;
 
-tile::StageProgram program(const char* op, const char* sizes,
-                           const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
-                           const tile::Extents& step) {
-  const expr::Expression e = tests::expression(op, sizes);
-  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), mapping, step, {16});
-}
-
 // Two rows of one channel of eight, each with two lines of 128 B.
 constexpr DramRows kRows{.row_bytes = 256,
                          .line_bytes = 128,

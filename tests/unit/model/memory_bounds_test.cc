@@ -149,13 +149,6 @@ TEST(MemoryBounds, CrossingsAreThoseOfAPlainCount) {
     }
 }
 
-tile::StageProgram program(const char* op, const char* sizes,
-                           const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
-                           const tile::Extents& step) {
-  const expr::Expression e = tests::expression(op, sizes);
-  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), mapping, step, {16});
-}
-
 // Blocks that are there at one time are dealt to cores in their order, so that the first cluster has the most.
 RC_GTEST_PROP(MemoryBounds, BlocksOfTheFirstClusterBoundAKernelOfOneWave, ()) {
   const std::int64_t cores = *rc::gen::inRange<std::int64_t>(1, 81), blocks = *rc::gen::inRange<std::int64_t>(1, 200);

@@ -16,52 +16,52 @@ std::string_view bottleneck_of(const Estimate& e) { return e.terms[e.bottleneck]
 using Changes = std::vector<arch::Override>;
 
 // A chip and its machine, which points to it.
-struct Chip {
-  explicit Chip(const Changes& changes) : spec(tests::chip("v100", changes)), machine(make_machine(spec)) {}
+struct ChangedChip {
+  explicit ChangedChip(const Changes& changes) : spec(tests::chip("v100", changes)), machine(make_machine(spec)) {}
   // With caches that hold everything.
-  Chip(const Changes& changes, double cache_bytes) : Chip(changes) {
+  ChangedChip(const Changes& changes, double cache_bytes) : ChangedChip(changes) {
     machine.device_caches[0].capacity_bytes = machine.core_cache_bytes = cache_bytes;
   }
-  Chip(const Chip&) = delete;
-  Chip& operator=(const Chip&) = delete;
+  ChangedChip(const ChangedChip&) = delete;
+  ChangedChip& operator=(const ChangedChip&) = delete;
 
   arch::ArchSpec spec;
   Machine machine;
 };
 
-const Chip& plain() {
-  static const Chip kChip(Changes{});
+const ChangedChip& plain() {
+  static const ChangedChip kChip(Changes{});
   return kChip;
 }
 
-double time_of(const tile::StageProgram& p, const Chip& c) { return estimate_stage(p, c.machine)->total_us; }
+double time_of(const tile::StageProgram& p, const ChangedChip& c) { return estimate_stage(p, c.machine)->total_us; }
 
 // Of a step that is at several resources at a time the network's waiting is negative, and 1e-5 may be lost to that.
 constexpr double kRounding = 1 + 1e-4;
 
 // A random program on two chips of which the second is better.
-void never_slower(const Chip& base, const Chip& better, double tolerance = kRounding) {
+void never_slower(const ChangedChip& base, const ChangedChip& better, double tolerance = kRounding) {
   const tile::StageProgram p = tests::any_program(tests::any_operator(96), 1024);
   RC_LOG() << p.space->stage().text << '\n';
   RC_LOG() << "slower by " << time_of(p, better) / time_of(p, base) - 1 << '\n';
   RC_ASSERT(time_of(p, better) <= time_of(p, base) * tolerance);
 }
 
-#define NEVER_SLOWER(name, path, value)                \
-  RC_GTEST_PROP(NeverSlower, name, ()) {               \
-    static const Chip kBetter(Changes{{path, value}}); \
-    never_slower(plain(), kBetter);                    \
+#define NEVER_SLOWER(name, path, value)                       \
+  RC_GTEST_PROP(NeverSlower, name, ()) {                      \
+    static const ChangedChip kBetter(Changes{{path, value}}); \
+    never_slower(plain(), kBetter);                           \
   }
-#define NEVER_FASTER(name, path, value)               \
-  RC_GTEST_PROP(NeverFaster, name, ()) {              \
-    static const Chip kWorse(Changes{{path, value}}); \
-    never_slower(kWorse, plain());                    \
+#define NEVER_FASTER(name, path, value)                      \
+  RC_GTEST_PROP(NeverFaster, name, ()) {                     \
+    static const ChangedChip kWorse(Changes{{path, value}}); \
+    never_slower(kWorse, plain());                           \
   }
 // More blocks at a time may evict each other's data, on chips as in the model, so here every cache holds everything.
 #define NEVER_SLOWER_WITHOUT_EVICTION(name, path, value, tolerance) \
   RC_GTEST_PROP(NeverSlower, name, ()) {                            \
-    static const Chip kBase(Changes{}, 1e18);                       \
-    static const Chip kBetter(Changes{{path, value}}, 1e18);        \
+    static const ChangedChip kBase(Changes{}, 1e18);                \
+    static const ChangedChip kBetter(Changes{{path, value}}, 1e18); \
     never_slower(kBase, kBetter, tolerance);                        \
   }
 
@@ -98,7 +98,7 @@ tile::StageProgram relu() {
 }
 
 void expect_strictly_faster(const tile::StageProgram& p, const char* path, const char* value) {
-  const Chip changed(Changes{{path, value}});
+  const ChangedChip changed(Changes{{path, value}});
   EXPECT_LT(time_of(p, changed), time_of(p, plain())) << path << " = " << value;
 }
 
@@ -106,8 +106,8 @@ TEST(Binding, DramBindsAnElementwiseStage) {
   EXPECT_EQ(bottleneck_of(*estimate_stage(relu(), plain().machine)), "dram");
   expect_strictly_faster(relu(), "memory.dram.rate", "4");
   const Changes twice{{"memory.dram.rate", "4"}, {"memory.dram.timing.ccd_s", "1 cycles"}};
-  EXPECT_NEAR(time_of(relu(), Chip(twice)) / time_of(relu(), plain()), 0.5, 0.02);
-  EXPECT_GT(time_of(relu(), Chip(Changes{{"memory.dram.rate", "4"}})) / time_of(relu(), plain()), 0.85)
+  EXPECT_NEAR(time_of(relu(), ChangedChip(twice)) / time_of(relu(), plain()), 0.5, 0.02);
+  EXPECT_GT(time_of(relu(), ChangedChip(Changes{{"memory.dram.rate", "4"}})) / time_of(relu(), plain()), 0.85)
       << "columns are two clocks apart, and a burst takes one";
 }
 

@@ -83,12 +83,12 @@ class Ports {
 };
 
 // By the base protocol, through one socket or through one for every core.
-class Player : public sc_core::sc_module {
+class CachePlayer : public sc_core::sc_module {
  public:
-  using Socket = tlm_utils::simple_initiator_socket<Player>;
+  using Socket = tlm_utils::simple_initiator_socket<CachePlayer>;
   std::deque<Socket> sockets;
 
-  Player(const sc_core::sc_module_name& name, CacheTarget& caches, Ports& ports, bool each_core)
+  CachePlayer(const sc_core::sc_module_name& name, CacheTarget& caches, Ports& ports, bool each_core)
       : sc_module(name),
         ports_(ports),
         time_(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())}),
@@ -97,7 +97,7 @@ class Player : public sc_core::sc_module {
         from_(ports.lines.size()) {
     for (std::size_t s = 0; s < (each_core ? cores_ : 1); ++s) {
       Socket& socket = sockets.emplace_back(("socket_" + std::to_string(s)).c_str());
-      socket.register_nb_transport_bw(this, &Player::nb_transport_bw);
+      socket.register_nb_transport_bw(this, &CachePlayer::nb_transport_bw);
       socket.bind(caches.socket);
     }
     for (std::size_t i = 0; i < payloads_.size(); ++i) {
@@ -109,11 +109,11 @@ class Player : public sc_core::sc_module {
       if (!each_core) payloads_[i].set_extension(&from_[i]);
       number_[&payloads_[i]] = i;
     }
-    SC_HAS_PROCESS(Player);
+    SC_HAS_PROCESS(CachePlayer);
     SC_METHOD(send);
     sensitive << event_;
   }
-  ~Player() override {
+  ~CachePlayer() override {
     for (tlm::tlm_generic_payload& p : payloads_) p.clear_extension<FromCore>();
   }
 
@@ -146,7 +146,7 @@ class Player : public sc_core::sc_module {
 };
 
 // In batches: all at once where nothing waits for an answer, else cycle by cycle.
-void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socket& socket) {
+void play_batches(CacheTarget& caches, Ports& ports, bool at_once, CachePlayer::Socket& socket) {
   const sim::TicksOfTime<sim::Cycle> time(base::Hertz{static_cast<std::int64_t>(caches.clock_hz())});
   std::map<Cycle, std::vector<std::size_t>> answers;
   Batch batch;
@@ -181,7 +181,7 @@ void play_batches(CacheTarget& caches, Ports& ports, bool at_once, Player::Socke
   RC_ASSERT(ports.done == ports.lines.size());
 }
 
-struct Drawn {
+struct DrawnCaches {
   std::string chip;
   std::vector<std::string> overrides;
   std::vector<sim::TraceRequest> trace;
@@ -197,8 +197,8 @@ std::string chip_of_two_caches() {
 }
 
 // Small caches and bounds now and then, so that lines leave and requests wait.
-Drawn any_traffic() {
-  Drawn d;
+DrawnCaches any_traffic() {
+  DrawnCaches d;
   d.chip = *rc::gen::element<std::string>("v100", "a100", "mi210", "k80", "rtx3090", "h100_pcie", "mi100", "t4", "");
   const bool two = d.chip.empty();
   if (two) d.chip = chip_of_two_caches();
@@ -229,7 +229,7 @@ Drawn any_traffic() {
   return d;
 }
 
-arch::ArchSpec loaded(const Drawn& d) {
+arch::ArchSpec loaded(const DrawnCaches& d) {
   base::Diagnostics diags;
   std::vector<arch::Override> overrides;
   for (const std::string& o : d.overrides) overrides.push_back({o.substr(0, o.find('=')), o.substr(o.find('=') + 1)});
@@ -238,7 +238,7 @@ arch::ArchSpec loaded(const Drawn& d) {
   return *chip;
 }
 
-Ports ports_for(const Drawn& d, const arch::ArchSpec& chip, const CacheTarget& caches, double peak) {
+Ports ports_for(const DrawnCaches& d, const arch::ArchSpec& chip, const CacheTarget& caches, double peak) {
   std::vector<Ports::Line> lines;
   std::int64_t moved = 0;
   const std::int64_t sector = arch::device_cache_of(chip)->sector.n;
@@ -282,7 +282,7 @@ void require_the_same(const sim::CacheTraceResult& expected, const CacheTarget& 
 
 // Traffic, and what a trace makes of it.
 struct Replayed {
-  explicit Replayed(Drawn d)
+  explicit Replayed(DrawnCaches d)
       : drawn(std::move(d)),
         chip(loaded(drawn)),
         expected(sim::replay_through_caches(drawn.trace, chip, drawn.injection)) {}
@@ -292,7 +292,7 @@ struct Replayed {
     require_the_same(expected, caches, ports, drawn.injection.timed || drawn.injection.kind == Kind::kRate);
   }
 
-  Drawn drawn;
+  DrawnCaches drawn;
   arch::ArchSpec chip;
   sim::CacheTraceResult expected;
 };
@@ -302,7 +302,7 @@ RC_GTEST_PROP(CacheTarget, TakesTheCyclesOfATrace, ()) {
   const sim::SimulationContext context;
   CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
   Ports ports = trace.ports(caches);
-  Player player("player", caches, ports, *rc::gen::arbitrary<bool>());
+  CachePlayer player("player", caches, ports, *rc::gen::arbitrary<bool>());
   sc_core::sc_start();
   RC_ASSERT(ports.done == ports.lines.size());
   caches.drain();
@@ -317,7 +317,7 @@ RC_GTEST_PROP(CacheTarget, TakesTheCyclesOfATraceBeforeADramTarget, ()) {
   DramTarget dram("dram", trace.drawn.chip, {false, trace.drawn.overrides});
   caches.dram.bind(dram.socket);
   Ports ports = trace.ports(caches);
-  Player player("player", caches, ports, *rc::gen::arbitrary<bool>());
+  CachePlayer player("player", caches, ports, *rc::gen::arbitrary<bool>());
   sc_core::sc_start();
   RC_ASSERT(ports.done == ports.lines.size());
   caches.drain();
@@ -329,7 +329,7 @@ RC_GTEST_PROP(CacheTarget, AnswersBatchesLikeATrace, ()) {
   const sim::SimulationContext context;
   CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
   Ports ports = trace.ports(caches), none({}, 1, 1);
-  Player player("player", caches, none, false);
+  CachePlayer player("player", caches, none, false);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   play_batches(caches, ports, trace.drawn.injection.kind == Kind::kRate, player.sockets.front());
   caches.drain();
@@ -338,14 +338,14 @@ RC_GTEST_PROP(CacheTarget, AnswersBatchesLikeATrace, ()) {
 
 // One after the other: as a window of one has them.
 RC_GTEST_PROP(CacheTarget, LooselyTimedRequestsAreAWindowOfOne, ()) {
-  Drawn d = any_traffic();
+  DrawnCaches d = any_traffic();
   d.injection = {Kind::kWindow, 1};
   for (sim::TraceRequest& r : d.trace) r.at = 0;
   const Replayed trace(std::move(d));
   const sim::SimulationContext context;
   CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
   Ports ports = trace.ports(caches), none({}, 1, 1);
-  Player player("player", caches, none, false);
+  CachePlayer player("player", caches, none, false);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   tlm::tlm_generic_payload payload;
   FromCore from;
@@ -368,7 +368,7 @@ TEST(CacheTarget, RefusesWhatItCannotServe) {
   const sim::SimulationContext context;
   CacheTarget caches("caches", "v100");
   Ports none({}, 1, 1);
-  Player player("player", caches, none, false);
+  CachePlayer player("player", caches, none, false);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   tlm::tlm_generic_payload payload;
   const auto answer = [&](std::uint64_t address, unsigned bytes) {
@@ -405,7 +405,7 @@ TEST(CacheTarget, HasNoMorePortsThanTheChipHasCores) {
   const sim::SimulationContext context;
   CacheTarget caches("caches", "v100", {"core.count=2"});
   Ports none({}, 1, 1);
-  Player one("one", caches, none, true), other("other", caches, none, false);
+  CachePlayer one("one", caches, none, true), other("other", caches, none, false);
   EXPECT_THAT(tests::elaboration_error(),
               testing::HasSubstr("socket 'caches.socket' is bound to 3 initiators: the chip has 2 cores"));
 }

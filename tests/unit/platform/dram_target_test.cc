@@ -68,14 +68,14 @@ class Initiator : public sc_core::sc_module {
 };
 
 // Bursts of random places, some of them twice, and a whole number of clocks between them where they come by a rate.
-struct Drawn {
+struct DrawnBursts {
   std::string chip;
   sim::TraceSpec spec;
   std::vector<sim::TraceRequest> bursts;
 };
 
-Drawn any_bursts() {
-  Drawn d;
+DrawnBursts any_bursts() {
+  DrawnBursts d;
   d.chip = memory_chip(*rc::gen::element<std::string>("ddr4_8gb_x8_3200", "hbm2_8gb_x128", "gddr6_8gb_x16"));
   base::Diagnostics diags;
   const auto a = arch::load_arch(d.chip, {}, diags, arch::Use::kLook);
@@ -90,7 +90,7 @@ Drawn any_bursts() {
 }
 
 RC_GTEST_PROP(DramTarget, TakesTheClocksOfATrace, ()) {
-  const Drawn d = any_bursts();
+  const DrawnBursts d = any_bursts();
   const bool at_once = *rc::gen::arbitrary<bool>();
   const double rate = *rc::gen::element(0.1, 0.5, 2.0);
   const sim::Injection injection =
@@ -116,7 +116,7 @@ RC_GTEST_PROP(DramTarget, TakesTheClocksOfATrace, ()) {
 
 // In batches of random turns.
 RC_GTEST_PROP(DramTarget, AnswersBatchesLikeATrace, ()) {
-  const Drawn d = any_bursts();
+  const DrawnBursts d = any_bursts();
   const sim::TraceResult expected = sim::replay(d.bursts, d.spec, {});
   const sim::SimulationContext context;
   DramTarget dram("dram", d.chip);

@@ -24,9 +24,9 @@ struct Burst {
 using Bursts = std::multiset<Burst>;
 
 // Notes what it is asked for and answers as it arrives.
-class Recorder final : public ForeignMemory<Clock> {
+class WriteRecorder final : public ForeignMemory<Clock> {
  public:
-  Recorder(Bursts& seen, std::int64_t burst) : seen_(seen), burst_(burst) {}
+  WriteRecorder(Bursts& seen, std::int64_t burst) : seen_(seen), burst_(burst) {}
   void request(std::span<const ForeignRequest<Clock>> r) override {
     for (const ForeignRequest<Clock>& q : r) {
       for (std::int64_t a = q.address; a < q.address + q.bytes; a += burst_) seen_.insert({a, q.write, q.partial});
@@ -125,8 +125,8 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
   m.tlb.reset();
   Bursts seen;
   m.dram_model = [&] {
-    return std::make_unique<ExternalDram>(std::make_unique<Recorder>(seen, m.burst_bytes), "a memory", m.burst_bytes,
-                                          m.map.channels, 1);
+    return std::make_unique<ExternalDram>(std::make_unique<WriteRecorder>(seen, m.burst_bytes), "a memory",
+                                          m.burst_bytes, m.map.channels, 1);
   };
   Statistics statistics;
   DeviceMemory memory(m, statistics);

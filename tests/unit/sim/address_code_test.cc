@@ -12,14 +12,14 @@ namespace {
 
 using namespace tests;
 
-struct Counted {
+struct CodeCounts {
   OverheadInstructions kernel, loop;
 };
 
-Counted counted(const lower::Module& m, const AddressCode::Target& target = {}) {
+CodeCounts code_counts(const lower::Module& m, const AddressCode::Target& target = {}) {
   const lower::Kernel& k = m.kernels.front();
   const AddressCode code(k, target);
-  Counted out{code.of(nullptr), {}};
+  CodeCounts out{code.of(nullptr), {}};
   for (const Statement& s : k.body)
     if (const auto* l = std::get_if<lower::Loop>(&s.what)) out.loop = code.of(l);
   return out;
@@ -40,14 +40,14 @@ lower::Module strided(std::int64_t unroll) {
 }
 
 TEST(AddressCode, ComputesBeforeALoopWhatDoesNotChangeInIt) {
-  const Counted c = counted(strided(1));
+  const CodeCounts c = code_counts(strided(1));
   expect(c.kernel, 1, 0, 0);  // 64 block + thread
   expect(c.loop, 3, 1, 1);    // + 32 i, its widening, the counter; the comparison; the branch
 }
 
 TEST(AddressCode, OfAnUnrolledLoopSharesOneAddress) {
-  expect(counted(strided(8)).kernel, 2, 0, 0);
-  expect(counted(strided(2)).loop, 1.5, 0.5, 0.5);  // of two iterations: a counter, a sum and a widening
+  expect(code_counts(strided(8)).kernel, 2, 0, 0);
+  expect(code_counts(strided(2)).loop, 1.5, 0.5, 0.5);  // of two iterations: a counter, a sum and a widening
 }
 
 TEST(AddressCode, DividesByPowersOfTwoInOneInstruction) {
@@ -56,7 +56,7 @@ TEST(AddressCode, DividesByPowersOfTwoInOneInstruction) {
     const int d = k.derived("d", affine({{1, 1}}), divisor, modulus);
     const int a = k.global("A", 96 * 100), r = k.registers("r", 1);
     k.add(copy({r, {}}, {a, affine({{d, 100}})}));
-    return counted(std::move(k).take()).kernel.integer;
+    return code_counts(std::move(k).take()).kernel.integer;
   };
   EXPECT_EQ(integer(32, 0), 1 + 2) << "the division; times 100, and its widening";
   EXPECT_EQ(integer(3, 0), 2 + 2);
@@ -65,8 +65,8 @@ TEST(AddressCode, DividesByPowersOfTwoInOneInstruction) {
 
 // An offset of 32 bits is computed once, and added to the pointer of 64.
 TEST(AddressCode, AddsToPointersInAsManyInstructionsAsTheTargetTakes) {
-  expect(counted(strided(8), {.predicates = std::nullopt, .address = 3}).kernel, 4, 0, 0);
-  expect(counted(strided(2), {.predicates = std::nullopt, .address = 3}).loop, 2.5, 0.5, 0.5);
+  expect(code_counts(strided(8), {.predicates = std::nullopt, .address = 3}).kernel, 4, 0, 0);
+  expect(code_counts(strided(2), {.predicates = std::nullopt, .address = 3}).loop, 2.5, 0.5, 0.5);
 }
 
 // Arrays of the scratchpad lie a constant apart: one place serves both.
@@ -75,7 +75,7 @@ TEST(AddressCode, SharesPlacesInTheScratchpad) {
   const int x = k.shared("x", 64), y = k.shared("y", 64), r = k.registers("r", 2);
   k.add(copy({r, {}}, {x, affine({{1, 1}})}));
   k.add(copy({r, affine({}, 1)}, {y, affine({{1, 1}}, 32)}));
-  expect(counted(std::move(k).take()).kernel, 2, 0, 0);
+  expect(code_counts(std::move(k).take()).kernel, 2, 0, 0);
 }
 
 TEST(AddressCode, SetsPredicatesAgainWhereThereAreTooFew) {
@@ -84,11 +84,11 @@ TEST(AddressCode, SetsPredicatesAgainWhereThereAreTooFew) {
   const Guard inside{affine({{1, 1}, {j, 16}}), 50};
   k.add(loop_over(i, {loop_over(j, {copy({r, {}}, {a, affine({{1, 1}, {j, 64}})}, 1, {}, {inside})}, 4)}, 1));
   const lower::Module m = std::move(k).take();
-  expect(counted(m).loop, 1, 1, 1);
-  expect(counted(m).kernel, 1, 4, 0);
-  expect(counted(m, {.predicates = 4}).loop, 1, 1, 1);
-  expect(counted(m, {.predicates = 3}).loop, 1, 5, 1);
-  expect(counted(m, {.predicates = 3}).kernel, 1, 0, 0);
+  expect(code_counts(m).loop, 1, 1, 1);
+  expect(code_counts(m).kernel, 1, 4, 0);
+  expect(code_counts(m, {.predicates = 4}).loop, 1, 1, 1);
+  expect(code_counts(m, {.predicates = 3}).loop, 1, 5, 1);
+  expect(code_counts(m, {.predicates = 3}).kernel, 1, 0, 0);
 }
 
 }  // namespace

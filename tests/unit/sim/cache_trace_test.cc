@@ -11,20 +11,15 @@
 
 #include "arch/hierarchy.h"
 #include "arch/load.h"
+#include "tests/support/build.h"
 
 namespace tilescope::sim {
 namespace {
 
+using tests::chip;
 using Kind = Injection::Kind;
 
-arch::ArchSpec chip(const std::string& name) {
-  base::Diagnostics diags;
-  const auto loaded = arch::load_arch(name, {}, diags);
-  for (const std::string& e : diags.formatted_errors()) ADD_FAILURE() << e;
-  return loaded.value_or(arch::ArchSpec{});
-}
-
-const LevelStatistics& level(const CacheTraceResult& r, std::string_view name) {
+const LevelStatistics& level_in(const CacheTraceResult& r, std::string_view name) {
   for (const LevelReport& l : r.levels)
     if (l.name == name) return l.amounts;
   throw std::out_of_range("no such level");
@@ -40,8 +35,8 @@ TEST(CacheTrace, AnIdleAccessTakesWhatTheChipSays) {
   // The row of the first one is closed: less than a miss that finds another row open.
   EXPECT_GT(r.latency.max, l2);
   EXPECT_LE(r.latency.max, static_cast<double>(arch::dram_of(v100)->latency->n));
-  EXPECT_EQ(level(r, "l2").hits, 99);
-  EXPECT_EQ(level(r, "dram").read_bytes, 32);
+  EXPECT_EQ(level_in(r, "l2").hits, 99);
+  EXPECT_EQ(level_in(r, "dram").read_bytes, 32);
   EXPECT_EQ(r.cycles.count(), static_cast<std::int64_t>(r.latency.max + 99 * l2));
 }
 
@@ -74,10 +69,10 @@ RC_GTEST_PROP(CacheTrace, CountsWhatPlainSetsCount, ()) {
   }
   // One after the other, so that they reach the cache in this order.
   const CacheTraceResult r = replay_through_caches(t, v100, {Kind::kWindow, 1});
-  RC_ASSERT(level(r, "l2").transactions == sectors);
-  RC_ASSERT(level(r, "l2").hits == sectors - std::ssize(touched));
-  RC_ASSERT(level(r, "dram").read_bytes == 32 * std::ssize(fetched));
-  RC_ASSERT(level(r, "dram").written_bytes == 0);
+  RC_ASSERT(level_in(r, "l2").transactions == sectors);
+  RC_ASSERT(level_in(r, "l2").hits == sectors - std::ssize(touched));
+  RC_ASSERT(level_in(r, "dram").read_bytes == 32 * std::ssize(fetched));
+  RC_ASSERT(level_in(r, "dram").written_bytes == 0);
   RC_ASSERT(r.dirtied_bytes == 32 * std::ssize(dirty));
 }
 
@@ -89,9 +84,9 @@ TEST(CacheTrace, WritesBackWhatDoesNotFit) {
   for (std::int64_t a = 0; a < 3 * capacity; a += 128) t.push_back({a, 128, true});
   const CacheTraceResult r = replay_through_caches(t, v100, {});
   EXPECT_EQ(r.dirtied_bytes, 3 * capacity);
-  EXPECT_GE(level(r, "dram").written_bytes, 2 * capacity);
-  EXPECT_LE(level(r, "dram").written_bytes, 3 * capacity);
-  EXPECT_EQ(level(r, "dram").read_bytes, 0);
+  EXPECT_GE(level_in(r, "dram").written_bytes, 2 * capacity);
+  EXPECT_LE(level_in(r, "dram").written_bytes, 3 * capacity);
+  EXPECT_EQ(level_in(r, "dram").read_bytes, 0);
 }
 
 TEST(CacheTrace, ARateIsItsTimes) {
@@ -107,7 +102,7 @@ TEST(CacheTrace, ARateIsItsTimes) {
   }
   const CacheTraceResult timed = replay_through_caches(t, v100, {.timed = true});
   EXPECT_LT(rated.latency.p99, 2000) << "at a tenth of the peak requests do not pile up";
-  EXPECT_EQ(level(timed, "l2").transactions, level(rated, "l2").transactions);
+  EXPECT_EQ(level_in(timed, "l2").transactions, level_in(rated, "l2").transactions);
   EXPECT_NEAR(timed.latency.mean, rated.latency.mean, 0.05 * rated.latency.mean);
 }
 

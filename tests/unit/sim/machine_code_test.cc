@@ -77,12 +77,12 @@ class KernelCounter {
 
 // Least shares of a chip's kernels on which multiply-adds, loads and stores, and integer and predicate instructions
 // agree; the aim is all, all, and nine of ten (docs/accuracy.md).
-struct Aim {
+struct CodeAim {
   std::string chip;
   double products = 0, accesses = 0, beside = 0;
 };
 
-class MachineCode : public testing::TestWithParam<Aim> {};
+class MachineCode : public testing::TestWithParam<CodeAim> {};
 
 TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
   std::ifstream table(tests::source_path("experiments/data/machine_code/" + GetParam().chip + ".jsonl"));
@@ -123,10 +123,10 @@ TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, MachineCode,
-                         testing::Values(Aim{"k80", 0.85, 0.85, 0.7}, Aim{"v100", 0.85, 0.9, 0.65},
-                                         Aim{"t4", 0.84, 0.9, 0.7}, Aim{"a100", 0.82, 0.9, 0.7},
-                                         Aim{"h100_pcie", 0.86, 0.9, 0.65}, Aim{"mi50", 0.6, 0.75, 0.55},
-                                         Aim{"mi100", 0.6, 0.8, 0.75}, Aim{"mi210", 0.52, 0.8, 0.7}),
+                         testing::Values(CodeAim{"k80", 0.85, 0.85, 0.7}, CodeAim{"v100", 0.85, 0.9, 0.65},
+                                         CodeAim{"t4", 0.84, 0.9, 0.7}, CodeAim{"a100", 0.82, 0.9, 0.7},
+                                         CodeAim{"h100_pcie", 0.86, 0.9, 0.65}, CodeAim{"mi50", 0.6, 0.75, 0.55},
+                                         CodeAim{"mi100", 0.6, 0.8, 0.75}, CodeAim{"mi210", 0.52, 0.8, 0.7}),
                          [](const auto& named) { return named.param.chip; });
 
 }  // namespace

@@ -34,7 +34,7 @@ arch::ArchSpec small_chip(const Overrides& changes) {
   return chip("v100", all);
 }
 
-double cycles(const lower::Module& m, const Overrides& changes) {
+double cycles_of(const lower::Module& m, const Overrides& changes) {
   return running_cycles(simulated(m, small_chip(changes)));
 }
 
@@ -145,10 +145,10 @@ std::vector<Better> improvements() {
   };
 }
 
-double cycles(const lower::Module& m, const Overrides& both, const Overrides& changes) {
+double cycles_of(const lower::Module& m, const Overrides& both, const Overrides& changes) {
   Overrides all = both;
   all.insert(all.end(), changes.begin(), changes.end());
-  return cycles(m, all);
+  return cycles_of(m, all);
 }
 
 class Monotone : public testing::TestWithParam<Better> {};
@@ -156,7 +156,7 @@ class Monotone : public testing::TestWithParam<Better> {};
 TEST_P(Monotone, NeverSlower) {
   const Better& b = GetParam();
   for (const Kernel& k : kernels()) {
-    const double plain = cycles(k.module, b.both), better = cycles(k.module, b.both, b.changes);
+    const double plain = cycles_of(k.module, b.both), better = cycles_of(k.module, b.both, b.changes);
     EXPECT_LE(better, k.most(plain)) << k.name;
     if (b.faster == k.name) {
       EXPECT_LT(better, 0.97 * plain) << k.name;
@@ -172,7 +172,7 @@ class MoreOf : public testing::TestWithParam<Better> {};
 TEST_P(MoreOf, IsNotSlowerThanByChance) {
   const Better& b = GetParam();
   for (const Kernel& k : kernels()) {
-    const double plain = cycles(k.module, {}), better = cycles(k.module, b.changes);
+    const double plain = cycles_of(k.module, {}), better = cycles_of(k.module, b.changes);
     EXPECT_LE(better, kChance * plain) << k.name;
   }
 }
@@ -192,7 +192,7 @@ RC_GTEST_PROP(Monotone, OnRandomPrograms, ()) {
   for (const KernelReport& k : simulated(m, small_chip({})).kernels) RC_PRE(k.waves <= 1);
   const Better b = any_element(improvements());
   RC_LOG() << "better: " << b.name << '\n';
-  const double plain = cycles(m, b.both), better = cycles(m, b.both, b.changes);
+  const double plain = cycles_of(m, b.both), better = cycles_of(m, b.both, b.changes);
   RC_LOG() << plain << " cycles, then " << better << '\n';
   RC_ASSERT(better <= kChance * plain + static_cast<double>(arch::dram_of(v100())->latency->n));
 }

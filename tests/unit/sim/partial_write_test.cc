@@ -92,10 +92,10 @@ std::vector<Store> random_stores(int n) {
 }
 
 // What is written of bursts of 32 B, byte by byte: bursts, and those with a granule that is covered in part.
-struct Counted {
+struct WrittenBursts {
   std::int64_t bursts = 0, merged = 0;
 };
-Counted counted(const std::vector<Store>& stores, std::int64_t granule) {
+WrittenBursts counted(const std::vector<Store>& stores, std::int64_t granule) {
   std::set<std::int64_t> bytes, bursts, merged;
   for (const Store& s : stores)
     for (std::int64_t b = 0; b < s.bytes; ++b) bytes.insert(s.address + b);
@@ -117,7 +117,7 @@ TEST(PartialWrites, OfMaskedSectorsAreMergedByTheDramWhenTheyLeave) {
       for (const Store& store : stores) s.store(store);
       EXPECT_EQ(s.dram().read_bytes, 0);
       s.drive_out();
-      const Counted c = counted(stores, granule);
+      const WrittenBursts c = counted(stores, granule);
       EXPECT_EQ(s.dram().written_bytes, 32 * c.bursts);
       EXPECT_EQ(s.dram().read_bytes, 32 * c.merged);
       EXPECT_EQ(c.merged > 0, granule > 1);

@@ -9,6 +9,7 @@
 
 #include "arch/derive.h"
 #include "sim/gpu/detail/mbarriers.h"
+#include "tests/support/build.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/sim/kernels.h"
 
@@ -17,11 +18,6 @@ namespace {
 
 using namespace tests;
 using testing::HasSubstr;
-
-const arch::ArchSpec& h100() {
-  static const arch::ArchSpec kChip = chip("h100_pcie");
-  return kChip;
-}
 
 // An eighth of the chip's cores, that few blocks fill, with a quarter of its memory.
 arch::ArchSpec eighth() {

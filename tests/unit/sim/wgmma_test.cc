@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/build.h"
 #include "tests/unit/sim/kernels.h"
 
 namespace tilescope::sim {
@@ -29,8 +30,6 @@ double each(std::int64_t columns, const arch::ArchSpec& chip) {
   };
   return (cycles(2 * kTimes) - cycles(kTimes)) / (kTimes * kGroups);
 }
-
-arch::ArchSpec h100() { return chip("h100_pcie"); }
 
 TEST(WgmmaProducts, TakeTheLongerOfUnitsAndScratchpad) {
   // 64 x 16 multiply-adds a column at 2048 a cycle; (64 + columns) x 32 B at 128 B a cycle.

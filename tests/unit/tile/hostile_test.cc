@@ -23,29 +23,30 @@ std::string matmul(std::string_view mapping_m, std::string_view smem, std::strin
                      smem, mapping_m, rest);
 }
 
-std::vector<std::string> errors_of(const std::string& stage) {
+std::vector<std::string> errors_of_stage(const std::string& stage) {
   return tests::read_stage(stage, tests::chip("v100")).errors;
 }
 
 TEST(Hostile, ProductsOfAnAxisAreBounded) {
-  EXPECT_THAT(errors_of(matmul(R"("vthread": 1099511627776, "threads": 1099511627776, "per_thread": 1099511627776)",
-                               R"("m": 1, "n": 1, "k": 1)")),
-              Contains("p.json:4:12: mapping.m: vthread x threads x per_thread: expected at most 2147483648, got "
-                       "1329227995784915872903807060280344576"));
-  EXPECT_THAT(errors_of(matmul(R"("threads": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1)")), ElementsAre());
   EXPECT_THAT(
-      errors_of(matmul(R"("threads": 2147483649)", R"("m": 2147483649, "n": 1, "k": 1)")),
+      errors_of_stage(matmul(R"("vthread": 1099511627776, "threads": 1099511627776, "per_thread": 1099511627776)",
+                             R"("m": 1, "n": 1, "k": 1)")),
+      Contains("p.json:4:12: mapping.m: vthread x threads x per_thread: expected at most 2147483648, got "
+               "1329227995784915872903807060280344576"));
+  EXPECT_THAT(errors_of_stage(matmul(R"("threads": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1)")), ElementsAre());
+  EXPECT_THAT(
+      errors_of_stage(matmul(R"("threads": 2147483649)", R"("m": 2147483649, "n": 1, "k": 1)")),
       ElementsAre("p.json:4:12: mapping.m: vthread x threads x per_thread: expected at most 2147483648, got 2147483649",
                   "p.json:4:12: mapping: the threads of all axes: expected at most 2147483648, got 2147483649"));
 }
 
 TEST(Hostile, TilesAreBounded) {
-  EXPECT_THAT(errors_of(matmul(R"("per_thread": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1024)")),
+  EXPECT_THAT(errors_of_stage(matmul(R"("per_thread": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1024)")),
               ElementsAre("p.json:3:10: tiles: elements of 'A' in a block's tile: expected at most 1099511627776, got "
                           "2199023255552"));
-  EXPECT_THAT(errors_of(matmul("", R"("m": 1, "n": 1, "k": 1099511627776)")), ElementsAre());
-  EXPECT_THAT(errors_of(matmul(R"("per_thread": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
-                               ", \"padding\": {\"A\": 1048576}")),
+  EXPECT_THAT(errors_of_stage(matmul("", R"("m": 1, "n": 1, "k": 1099511627776)")), ElementsAre());
+  EXPECT_THAT(errors_of_stage(matmul(R"("per_thread": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
+                                     ", \"padding\": {\"A\": 1048576}")),
               ElementsAre("p.json:4:64: padding.A: elements of the padded tile: expected at most 1099511627776, got "
                           "2199023255552"));
 }
@@ -55,7 +56,7 @@ TEST(Hostile, ManyAxesCannotMultiplyPastTheLimit) {
       R"({"expr": "O[a,b,c,d] = I[a,b,c,d]", "sizes": {"a": 2, "b": 2, "c": 2, "d": 2}, "tiles": {"smem": {}}, "mapping": {)";
   for (const char axis : {'a', 'b', 'c', 'd'})
     stage += fmt::format(R"({}"{}": {{"threads": 2147483648}})", axis == 'a' ? "" : ", ", axis);
-  EXPECT_THAT(errors_of(stage + "}}"),
+  EXPECT_THAT(errors_of_stage(stage + "}}"),
               Contains(testing::HasSubstr("mapping: the threads of all axes: expected at most 2147483648, got "
                                           "21267647932558653966460912964485513216")));
 }
@@ -63,11 +64,12 @@ TEST(Hostile, ManyAxesCannotMultiplyPastTheLimit) {
 TEST(Hostile, WideStridesAreBounded) {
   const std::string stage = R"({"expr": "O[i,j] = I[i*1099511627776,j]", "sizes": {"i": 1, "j": 2},
 "tiles": {"smem": {"i": 1024, "j": 1}}, "mapping": {"i": {"threads": 1024}, "j": {}}})";
-  EXPECT_THAT(errors_of(stage), Contains(testing::StartsWith("p.json:3:10: tiles: elements of 'I' in a block's tile")));
+  EXPECT_THAT(errors_of_stage(stage),
+              Contains(testing::StartsWith("p.json:3:10: tiles: elements of 'I' in a block's tile")));
 }
 
 TEST(Hostile, NumbersBeyond64BitsAreNoNumbers) {
-  EXPECT_THAT(errors_of(matmul(R"("threads": 99999999999999999999)", R"("m": 1, "n": 1, "k": 1)")),
+  EXPECT_THAT(errors_of_stage(matmul(R"("threads": 99999999999999999999)", R"("m": 1, "n": 1, "k": 1)")),
               Contains(testing::HasSubstr("mapping.m.threads: expected a whole number from 1 to 1099511627776")));
 }
 

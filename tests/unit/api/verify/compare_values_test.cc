@@ -26,13 +26,14 @@ tile::RProgram program(const std::string& op, const std::string& sizes, base::Dt
 }
 
 TEST(ValueErrors, AreRelativeOfRealsAndUnitsOfIntegers) {
-  const ValueErrors real = errors_of(base::Dtype::kF32, {1, 2.5}, {1, 2});
+  const ValueErrors real = api::errors_of(base::Dtype::kF32, {1, 2.5}, {1, 2});
   EXPECT_EQ(real.ratio, 0.25);
   EXPECT_EQ(real.units, 0);
-  const ValueErrors whole = errors_of(base::Dtype::kI8, {1, 5}, {1, 2});
+  const ValueErrors whole = api::errors_of(base::Dtype::kI8, {1, 5}, {1, 2});
   EXPECT_EQ(whole.ratio, 0);
   EXPECT_EQ(whole.units, 3);
-  EXPECT_EQ(errors_of(base::Dtype::kI32, {0x1p21 + 4}, {0x1p21}).units, 1) << "a unit is 2^-19 of the greatest value";
+  EXPECT_EQ(api::errors_of(base::Dtype::kI32, {0x1p21 + 4}, {0x1p21}).units, 1)
+      << "a unit is 2^-19 of the greatest value";
 }
 
 TEST(ValueErrors, WhatIsNotFiniteEqualsItselfAlone) {
@@ -40,10 +41,10 @@ TEST(ValueErrors, WhatIsNotFiniteEqualsItselfAlone) {
   for (const base::Dtype dtype : {base::Dtype::kF32, base::Dtype::kI8})
     for (std::size_t i = 0; i < values.size(); ++i)
       for (std::size_t j = 0; j < values.size(); ++j) {
-        const ValueErrors e = errors_of(dtype, {2, values[i]}, {2, values[j]});
+        const ValueErrors e = api::errors_of(dtype, {2, values[i]}, {2, values[j]});
         EXPECT_EQ(e.ratio + e.units, i == j ? 0 : HUGE_VAL) << values[i] << " where " << values[j] << " is expected";
       }
-  EXPECT_EQ(errors_of(base::Dtype::kF32, {1}, {1, 2}).ratio, HUGE_VAL);
+  EXPECT_EQ(api::errors_of(base::Dtype::kF32, {1}, {1, 2}).ratio, HUGE_VAL);
 }
 
 TEST(ValueErrors, AllowedOfIntegersAreUnits) {
@@ -65,8 +66,8 @@ TEST(ValueErrors, AnOutputOfZerosIsWrong) {
       lower::NamedValues expected;
       lower::add_expected_values(p, random, expected);
       const expr::Values& right = expected.at("O");
-      EXPECT_TRUE(errors_of(dtype, right, right).within(allowed_errors(p)));
-      EXPECT_FALSE(errors_of(dtype, expr::Values(right.size()), right).within(allowed_errors(p)))
+      EXPECT_TRUE(api::errors_of(dtype, right, right).within(allowed_errors(p)));
+      EXPECT_FALSE(api::errors_of(dtype, expr::Values(right.size()), right).within(allowed_errors(p)))
           << op << " in " << base::name_of(dtype);
     }
 }

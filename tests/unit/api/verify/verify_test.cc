@@ -8,11 +8,12 @@
 #include "backends/cuda/process.h"
 #include "tests/support/build.h"
 #include "tests/support/environment.h"
+#include "tests/support/silent.h"
 
 namespace tilescope::api {
 namespace {
 
-const Progress kSilent = [](std::size_t, std::size_t) {};
+using tests::kSilent;
 
 // O[i] = ... by one block of 32 threads.
 GivenProgram element_wise(const std::string& id, const std::string& op) {

@@ -15,6 +15,7 @@
 #include "experiments/microbench/simulate.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
+#include "tests/unit/experiments/accuracy/ratios.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -31,12 +32,6 @@ api::NamedText references() {
   const std::string path = tests::source_path("experiments/data/references/microbenchmarks.csv").string();
   std::ifstream file(path);
   return {path, std::string((std::istreambuf_iterator<char>(file)), {})};
-}
-
-const CalibratedRatio& ratio(const CalibrationRun& run, const std::string& name) {
-  for (const CalibratedRatio& r : run.ratios)
-    if (r.name == name) return r;
-  throw std::runtime_error("no ratio " + name);
 }
 
 // Points of a chip named v100, 898 GB/s of DRAM.

@@ -16,6 +16,8 @@
 #include "api/predict.h"
 #include "arch/derive.h"
 #include "tests/support/build.h"
+#include "tests/support/silent.h"
+#include "tests/unit/experiments/accuracy/ratios.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -27,7 +29,7 @@ using testing::IsEmpty;
 using tests::chip;
 using tests::v100;
 
-const api::Progress kSilent = [](std::size_t, std::size_t) {};
+using tests::kSilent;
 
 // Line `i` without its time: matrix products that arithmetic, scratchpad or caches bind, and element-wise additions
 // that DRAM binds.
@@ -75,12 +77,6 @@ arch::ArchSpec other_chip() {
   return chip("v100", {{"calibration.dram.copy.ratio", "0.7"},
                        {"calibration.fma.f32.ratio", "0.6"},
                        {"calibration.smem.read.ratio", "0.8"}});
-}
-
-const CalibratedRatio& ratio(const CalibrationRun& run, const std::string& name) {
-  for (const CalibratedRatio& r : run.ratios)
-    if (r.name == name) return r;
-  throw std::runtime_error("no ratio " + name);
 }
 
 void expect_near(const CalibrationRun& run, const arch::ArchSpec& truth, double relative) {

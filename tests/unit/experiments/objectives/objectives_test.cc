@@ -38,30 +38,30 @@ Judgement judged(const std::vector<std::string>& objectives, const std::vector<s
   return Objectives(asked, kOperators).judge({600, 5000, 80}, results);
 }
 
-double value(const std::string& formula) { return judged({formula}).values.front().value(); }
+double judged_value(const std::string& formula) { return judged({formula}).values.front().value(); }
 
 TEST(Objectives, AreSumsOfWeightTimesThatOfEachOperator) {
-  EXPECT_DOUBLE_EQ(value("time"), kTime);
-  EXPECT_DOUBLE_EQ(value("energy"), kEnergy);
-  EXPECT_DOUBLE_EQ(value("power"), kEnergy * 1e-6 / kTime);
-  EXPECT_DOUBLE_EQ(value("edp"), kTime * kEnergy);
-  EXPECT_DOUBLE_EQ(value("time * price / core.count"), kTime * 5000 / 80);
-  EXPECT_DOUBLE_EQ(value("area > 500 mm2 ? price : 0"), 5000);
+  EXPECT_DOUBLE_EQ(judged_value("time"), kTime);
+  EXPECT_DOUBLE_EQ(judged_value("energy"), kEnergy);
+  EXPECT_DOUBLE_EQ(judged_value("power"), kEnergy * 1e-6 / kTime);
+  EXPECT_DOUBLE_EQ(judged_value("edp"), kTime * kEnergy);
+  EXPECT_DOUBLE_EQ(judged_value("time * price / core.count"), kTime * 5000 / 80);
+  EXPECT_DOUBLE_EQ(judged_value("area > 500 mm2 ? price : 0"), 5000);
 }
 
 TEST(Objectives, ReduceTheOperatorsOfAPattern) {
-  EXPECT_EQ(value("max(time of *)"), 30);
-  EXPECT_EQ(value("min(time of net: conv*)"), 10);
-  EXPECT_EQ(value("sum(time of net*)"), 2 * 10 + 30);
-  EXPECT_DOUBLE_EQ(value("mean(time of net*)"), (2 * 10 + 30) / 3.0);
-  EXPECT_EQ(value("max(sum(time of net*), sum(time of add))"), 50);
-  EXPECT_DOUBLE_EQ(value("max(power of add)"), 1e-6 * 1e9 / 4);
+  EXPECT_EQ(judged_value("max(time of *)"), 30);
+  EXPECT_EQ(judged_value("min(time of net: conv*)"), 10);
+  EXPECT_EQ(judged_value("sum(time of net*)"), 2 * 10 + 30);
+  EXPECT_DOUBLE_EQ(judged_value("mean(time of net*)"), (2 * 10 + 30) / 3.0);
+  EXPECT_EQ(judged_value("max(sum(time of net*), sum(time of add))"), 50);
+  EXPECT_DOUBLE_EQ(judged_value("max(power of add)"), 1e-6 * 1e9 / 4);
   // Of eight occurrences, five take 4 us, two 10 and one 30.
-  EXPECT_EQ(value("quantile(0.6, time of *)"), 4);
-  EXPECT_EQ(value("quantile(0.65, time of *)"), 10);
-  EXPECT_EQ(value("quantile(0.875, time of *)"), 10);
-  EXPECT_EQ(value("quantile(0.9, time of *)"), 30);
-  EXPECT_EQ(value("quantile(1, time of *) + 1"), 31);
+  EXPECT_EQ(judged_value("quantile(0.6, time of *)"), 4);
+  EXPECT_EQ(judged_value("quantile(0.65, time of *)"), 10);
+  EXPECT_EQ(judged_value("quantile(0.875, time of *)"), 10);
+  EXPECT_EQ(judged_value("quantile(0.9, time of *)"), 30);
+  EXPECT_EQ(judged_value("quantile(1, time of *) + 1"), 31);
 }
 
 // Of 5 nJ, 2 rest: in three times the time they are 3 + 3 * 2.

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSweep =
+constexpr const char* kCostSweep =
     "sweep: Costs\nbase: a100_pcie\naxes:\n  core.count: [54, 108]\n  memory.l2.capacity: [20 MiB, 40 MiB]\n"
     "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=128,k=64', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n";
@@ -26,7 +26,7 @@ constexpr const char* kSweep =
 class ReportedCosts : public tests::Stores {
  protected:
   Json report(const std::string& rest) {
-    write("sweep.yaml", kSweep + rest);
+    write("sweep.yaml", kCostSweep + rest);
     sweep_into("r.db");
     const Store s = store("r.db");
     return Json::parse(base::to_json(report_document(s, s.sweeps().front(), "r.db", "test")));
@@ -48,7 +48,7 @@ const Json& named(const Json& list, const std::string& name) {
   throw std::runtime_error("the document has no " + name);
 }
 
-constexpr double kFigure = 2e-4;  // the document has five digits, a part each
+constexpr double kPartFigure = 2e-4;  // the document has five digits, a part each
 
 TEST_F(ReportedCosts, OfPartsAreThoseOfTheChipAndOfItsRows) {
   const Json document = report("");
@@ -69,11 +69,11 @@ TEST_F(ReportedCosts, OfPartsAreThoseOfTheChipAndOfItsRows) {
     const arch::ArchSpec chip = tests::chip("a100_pcie", changes);
     const auto area = energy::area_of(chip, technology, {}, diags);
     const auto price = energy::price_of(chip, area.value(), technology, diags);
-    EXPECT_NEAR(sum_of(document, "area", i) / area->total_mm2, 1, kFigure) << i;
-    EXPECT_NEAR(sum_of(document, "price", i) / price.value().total_usd, 1, kFigure) << i;
-    EXPECT_NEAR(sum_of(document, "energy", i) / joules.at(i), 1, kFigure) << i;
+    EXPECT_NEAR(sum_of(document, "area", i) / area->total_mm2, 1, kPartFigure) << i;
+    EXPECT_NEAR(sum_of(document, "price", i) / price.value().total_usd, 1, kPartFigure) << i;
+    EXPECT_NEAR(sum_of(document, "energy", i) / joules.at(i), 1, kPartFigure) << i;
     EXPECT_NEAR(named(document.at("chips").at("quantities"), "area").at("values").at(i).get<double>() / area->total_mm2,
-                1, kFigure);
+                1, kPartFigure);
   }
 }
 
@@ -99,7 +99,7 @@ TEST_F(ReportedCosts, OfObjectivesAndBudgetsAreThoseOfTheSweep) {
   const Json& violation = document.at("chips").at("violation");
   for (std::size_t i = 0; i < violation.size(); ++i) {
     const double mm2 = sum_of(document, "area", i);
-    EXPECT_NEAR(violation.at(i).get<double>(), std::max(0.0, mm2 / 700 - 1), 2 * kFigure) << i << ": " << mm2;
+    EXPECT_NEAR(violation.at(i).get<double>(), std::max(0.0, mm2 / 700 - 1), 2 * kPartFigure) << i << ": " << mm2;
   }
 }
 

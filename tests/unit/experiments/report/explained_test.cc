@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSweep =
+constexpr const char* kReasonSweep =
     "axes:\n  core.count: [40, 80]\n  memory.dram.channels: [32, 64]\n"
     "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=128,k=64', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n  - {op: 'O[i,j] = A[j,i]', size: 'i=64,j=64', id: "
@@ -28,7 +28,7 @@ constexpr const char* kSweep =
 class Explained : public tests::Stores {
  protected:
   Json report(const std::string& base) {
-    write("sweep.yaml", "sweep: Reasons\nbase: " + base + "\n" + kSweep);
+    write("sweep.yaml", "sweep: Reasons\nbase: " + base + "\n" + kReasonSweep);
     sweep_into("r.db");
     return document();
   }

@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kSweep =
+const std::string kStoredSweep =
     "sweep: Parts\nbase: v100\naxes: {core.count: [4, 6]}\nworkloads:\n"
     "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=128,n=128,k=64', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n";
 
 class DamageTest : public tests::Stores {
  protected:
-  DamageTest() { write("sweep.yaml", kSweep); }
+  DamageTest() { write("sweep.yaml", kStoredSweep); }
 
   void execute(const std::string& store, const std::string& sql) const {
     SQLite::Database(path(store), SQLite::OPEN_READWRITE).exec(sql);
@@ -133,7 +133,7 @@ TEST_F(DamageTest, ATimeThatIsNoNumberIsNotSummed) {
 
 TEST_F(DamageTest, TheTotalsOfASweepNameARowOfIt) {
   sweep_into("r.db");
-  std::string others = kSweep;
+  std::string others = kStoredSweep;
   others.replace(others.find("Parts"), 5, "Others").replace(others.find("[4, 6]"), 6, "[5, 7]");
   write("sweep.yaml", others);
   sweep_into("r.db");
@@ -144,7 +144,7 @@ TEST_F(DamageTest, TheTotalsOfASweepNameARowOfIt) {
 }
 
 TEST_F(DamageTest, ASimulationOfAnEscalatedSweepIsNamed) {
-  write("sweep.yaml", kSweep + "evaluator: {model: all, sim: {front: true, validation_sample: 1}}\n");
+  write("sweep.yaml", kStoredSweep + "evaluator: {model: all, sim: {front: true, validation_sample: 1}}\n");
   sweep_into("r.db");
   damage("r.db", 0, "simulation", "'{\"cycles\":'", "simulated_request");
   const std::string text = damaged_by([&] { table("r.db"); });
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(Columns, DamagedPart,
 TEST_F(DamageTest, AnotherSweepDoesNotWriteShardsAnew) {
   sweep_into("s.1.db", Shard{1, 2});
   execute("s.1.db", "UPDATE shards SET shards = 'many'");
-  std::string others = kSweep;
+  std::string others = kStoredSweep;
   others.replace(others.find("Parts"), 5, "Others");
   write("sweep.yaml", others);
   EXPECT_THAT(damaged_by([&] { sweep_into("s.1.db", Shard{1, 2}); }), StartsWith(path("s.1.db") + ": shards of the "));

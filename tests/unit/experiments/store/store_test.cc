@@ -122,17 +122,17 @@ struct SmallSweep {
   Content base{}, changed{}, request{}, first{}, second{};
 };
 
-struct Seen {
+struct SeenRow {
   std::size_t point;
   std::string workload;
   std::optional<double> us;
   std::string error;
 
-  bool operator==(const Seen&) const = default;
+  bool operator==(const SeenRow&) const = default;
 };
 
-std::vector<Seen> rows_of(const Store& store) {
-  std::vector<Seen> out;
+std::vector<SeenRow> rows_of(const Store& store) {
+  std::vector<SeenRow> out;
   const StoredSweep sweep = store.sweeps().at(0);
   store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     out.push_back({p.ordinal, w.name, r == nullptr ? std::nullopt : r->time_us(), r == nullptr ? "-" : r->error});
@@ -174,9 +174,9 @@ TEST_F(StoreTest, WhatIsPutIsWhatIsRead) {
   EXPECT_EQ(points[3].refused, "banks: no power of two");
   EXPECT_EQ(points[3].chip, "");
 
-  EXPECT_THAT(rows_of(store),
-              ElementsAre(Seen{0, "a", 10, ""}, Seen{0, "b", 20, ""}, Seen{1, "a", 10, ""}, Seen{1, "b", 20, ""},
-                          Seen{2, "a", 5, ""}, Seen{2, "b", {}, "-"}, Seen{3, "a", {}, "-"}, Seen{3, "b", {}, "-"}));
+  EXPECT_THAT(rows_of(store), ElementsAre(SeenRow{0, "a", 10, ""}, SeenRow{0, "b", 20, ""}, SeenRow{1, "a", 10, ""},
+                                          SeenRow{1, "b", 20, ""}, SeenRow{2, "a", 5, ""}, SeenRow{2, "b", {}, "-"},
+                                          SeenRow{3, "a", {}, "-"}, SeenRow{3, "b", {}, "-"}));
 }
 
 TEST_F(StoreTest, KeepsEveryFigureOfARow) {
@@ -249,7 +249,7 @@ TEST_F(StoreTest, APointWithAFailureHasNoTotal) {
   EXPECT_EQ(total.done, 2U);
   EXPECT_EQ(total.failed, 1U);
   EXPECT_FALSE(total.weighted_us);
-  EXPECT_EQ(rows_of(store).at(5), (Seen{2, "b", {}, "nothing fits"}));
+  EXPECT_EQ(rows_of(store).at(5), (SeenRow{2, "b", {}, "nothing fits"}));
 }
 
 TEST_F(StoreTest, NothingIsKeptTwice) {
@@ -283,7 +283,7 @@ TEST_F(StoreTest, AnEnlargedSweepTakesTheOnesPlaceAndKeepsItsRows) {
   const Store store = reader();
   ASSERT_THAT(store.sweeps(), SizeIs(1));
   EXPECT_EQ(store.sweeps().front().text, larger.text);
-  EXPECT_THAT(rows_of(store), ElementsAre(Seen{0, "a", 10, ""}));
+  EXPECT_THAT(rows_of(store), ElementsAre(SeenRow{0, "a", 10, ""}));
   EXPECT_EQ(store.totals(store.sweeps().front()).at(0).weighted_us, 30);
 }
 
@@ -293,13 +293,13 @@ TEST_F(StoreTest, AReaderSeesOneMoment) {
   to.add({s.base, s.request, s.first}, RowTexts(row(10), "{}"));
   to.commit();
   const Store before = reader();
-  const std::vector<Seen> rows = rows_of(before);
+  const std::vector<SeenRow> rows = rows_of(before);
   to.add({s.base, s.request, s.second}, RowTexts(row(20), "{}"));
   StoredSweep smaller = s.sweep;
   smaller.text = "sweep: Banks\n# smaller\n";
   to.put_sweep(smaller, {s.point(0, true, {{"32", 32.0}}, s.base)}, {{"a", "matmul", 3, s.first}});
   EXPECT_EQ(rows_of(before), rows);
-  EXPECT_THAT(rows_of(reader()), ElementsAre(Seen{0, "a", 10, ""}));
+  EXPECT_THAT(rows_of(reader()), ElementsAre(SeenRow{0, "a", 10, ""}));
 }
 
 // SQLite would take these for something else than files.
@@ -330,8 +330,8 @@ TEST_F(StoreTest, WhatIsNotCommittedIsGoneWithTheProcess) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_FALSE(running_sweep(path()));
-  EXPECT_EQ(rows_of(reader()).at(0), (Seen{0, "a", 10, ""}));
-  EXPECT_EQ(rows_of(reader()).at(1), (Seen{0, "b", {}, "-"}));
+  EXPECT_EQ(rows_of(reader()).at(0), (SeenRow{0, "a", 10, ""}));
+  EXPECT_EQ(rows_of(reader()).at(1), (SeenRow{0, "b", {}, "-"}));
   EXPECT_TRUE(writer().find({Content{1}, Content{1}, Content{1}}));
 }
 
@@ -476,7 +476,7 @@ TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {
   const pid_t child = fork();
   if (child == 0) {  // as nobody, for root writes everywhere
     if (getuid() == 0 && setuid(65534) != 0) _exit(3);
-    const bool read = rows_of(reader()).at(0) == Seen{0, "a", 10, ""};
+    const bool read = rows_of(reader()).at(0) == SeenRow{0, "a", 10, ""};
     base::Diagnostics diags;
     const bool refused = !StoreWriter::open(path(), kVersion, diags) &&
                          diags.formatted_errors().at(0).find("cannot be written") != std::string::npos;

@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string kWorkloads =
+const std::string kJudgedWorkloads =
     "workloads:\n"
     "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=128,n=128,k=64', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n";
@@ -36,7 +36,7 @@ const std::string kAxes =
     "  core.count: {from: 4, to: 40, step: 4}\n";
 
 std::string sweep_text(const std::string& rest, const std::string& axes = kAxes) {
-  return "sweep: Objectives\n" + axes + kWorkloads + rest;
+  return "sweep: Objectives\n" + axes + kJudgedWorkloads + rest;
 }
 
 class ObjectivesSweepTest : public tests::Stores {
@@ -65,17 +65,17 @@ class ObjectivesSweepTest : public tests::Stores {
   std::vector<std::string> notes_;
 };
 
-struct Seen {
+struct SeenTimes {
   double us = 0, uj = 0;
   std::size_t rows = 0;
   bool is_base = false;
   std::string place;
 };
 
-std::map<std::size_t, Seen> seen_in(const Store& s) {
-  std::map<std::size_t, Seen> out;
+std::map<std::size_t, SeenTimes> seen_in(const Store& s) {
+  std::map<std::size_t, SeenTimes> out;
   s.each_row(s.sweeps().front(), [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
-    Seen& seen = out[p.ordinal];
+    SeenTimes& seen = out[p.ordinal];
     seen.is_base = p.is_base;
     seen.place = p.at[0].text + " " + p.at[1].text;
     if (r == nullptr) return;
@@ -105,7 +105,7 @@ TEST_F(ObjectivesSweepTest, TheFrontIsThatOfSumsOverTheRows) {
   const Store s = store("r.db");
   const StoredSweep sweep = s.sweeps().front();
   const std::vector<Judgement> judgements = judgements_of(s, sweep);
-  const std::map<std::size_t, Seen> seen = seen_in(s);
+  const std::map<std::size_t, SeenTimes> seen = seen_in(s);
   std::map<std::size_t, std::array<double, 4>> expected;
   for (const auto& [ordinal, p] : seen) {
     if (p.is_base) continue;

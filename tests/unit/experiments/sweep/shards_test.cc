@@ -28,20 +28,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSubsetOf;
 
-const std::string kWorkloads =
+const std::string kShardedWorkloads =
     "workloads:\n"
     "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=512,k=128', id: mm, weight: 3}\n"
     "  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add}\n";
 
 // Two bases, neighbours along two axes, refused points, an axis of programs, restrictions.
-const std::string kSweep =
+const std::string kShardedSweep =
     "sweep: Parts\nbase: [v100, a100]\naxes:\n  memory.smem.banks: [16, 32, 64]\n  core.max_threads: [1024, 2000]\n"
     "  program.padding: [best, none]\nprograms: [construct, fixed]\n" +
-    kWorkloads;
+    kShardedWorkloads;
 
 class ShardsTest : public tests::Stores {
  protected:
-  ShardsTest() { write("sweep.yaml", kSweep); }
+  ShardsTest() { write("sweep.yaml", kShardedSweep); }
 
   std::optional<SweepRun> run(const std::string& store, std::optional<Shard> shard, base::Diagnostics& diags,
                               const std::string& version = "test", const std::string& file = "sweep.yaml") const {
@@ -252,7 +252,7 @@ TEST_F(ShardsTest, AStoreGoesOnWithItsOwnShardAlone) {
   EXPECT_THAT(why_unsupported("s.0.db", {}),
               HasSubstr("is the store of shard 0/2 of 'Parts'; --shard 0/2 goes on with it, and "
                         "tilescope merge OUT.db "));
-  write("other.yaml", "sweep: Other\n" + kSweep.substr(kSweep.find("base:")));
+  write("other.yaml", "sweep: Other\n" + kShardedSweep.substr(kShardedSweep.find("base:")));
   EXPECT_THAT(why_unsupported("s.0.db", Shard{0, 2}, "test", "other.yaml"),
               HasSubstr("is the store of shard 0/2 of 'Parts', and this is 'Other'"));
   run("whole.db");
@@ -262,7 +262,7 @@ TEST_F(ShardsTest, AStoreGoesOnWithItsOwnShardAlone) {
 
 TEST_F(ShardsTest, WhatDoesNotBelongTogetherIsRefusedAtItsFile) {
   write("chip.yaml", "extends: v100\nname: own\nmemory: {smem: {banks: 16}}\n");
-  const std::string of_file = "sweep: Parts\nbase: chip.yaml\naxes:\n  core.count: [40, 80]\n" + kWorkloads;
+  const std::string of_file = "sweep: Parts\nbase: chip.yaml\naxes:\n  core.count: [40, 80]\n" + kShardedWorkloads;
   write("sweep.yaml", of_file);
   run("a.db", Shard{0, 3});
   run("b.db", Shard{1, 3});
@@ -290,14 +290,14 @@ TEST_F(ShardsTest, WhatDoesNotBelongTogetherIsRefusedAtItsFile) {
   EXPECT_FALSE(fs::exists(path("o.db"))) << "nothing was merged";
   merged("o.db", {"a.db"});
   EXPECT_THAT(merge_refusal("o.db", {"changed.db"}), HasSubstr("o.db: has other points or operators than"));
-  write("title.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kWorkloads);
+  write("title.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kShardedWorkloads);
   ASSERT_TRUE(run("title.db", Shard{2, 3}, diags, "test", "title.yaml"));
   EXPECT_THAT(merge_refusal("o.db", {"a.db", "title.db"}), HasSubstr("title.db: has a shard of 'Other', and "));
 }
 
 // Else the store could not be merged itself: which of its sweeps was meant?
 TEST_F(ShardsTest, AStoreTakesShardsOfOneSweep) {
-  const std::string small = "base: v100\naxes: {core.count: [40, 60]}\n" + kWorkloads;
+  const std::string small = "base: v100\naxes: {core.count: [40, 60]}\n" + kShardedWorkloads;
   write("sweep.yaml", "sweep: Parts\n" + small);
   const std::vector<std::string> parts = shards(2);
   merged("o.db", {parts[0]});
@@ -319,10 +319,10 @@ TEST_F(ShardsTest, AStoreTakesShardsOfOneSweep) {
 
 // Shards meet programs, names and operators in orders of their own; with gaps, where something was interrupted.
 TEST_F(ShardsTest, ContentsHaveAnyIds) {
-  std::string many = "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads;
+  std::string many = "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kShardedWorkloads;
   for (int i = 1; i < 10; ++i)
     many += fmt::format("  - {{op: 'O[i] = A[i] + B[i]', size: i={}000, id: add{}}}\n", i, i);
-  for (const std::string& sweep : {kSweep, many}) {
+  for (const std::string& sweep : {kShardedSweep, many}) {
     write("sweep.yaml", sweep);
     run("whole.db");
     for (const char* id : {"100 - id", "100 - 3 * id", "id + (id % 2) * 100"}) {
@@ -343,7 +343,7 @@ TEST_F(ShardsTest, ContentsHaveAnyIds) {
 
 // The place where a new store is written is no shard's.
 TEST_F(ShardsTest, AShardIsNotWrittenOver) {
-  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 80]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 80]}\n" + kShardedWorkloads);
   run("a.db", Shard{0, 2});
   run("o.db-merging", Shard{1, 2});
   EXPECT_THAT(merge_refusal("o.db", {"o.db-merging", "a.db"}), HasSubstr("o.db is written before it is whole"));
@@ -352,7 +352,7 @@ TEST_F(ShardsTest, AShardIsNotWrittenOver) {
 
 // A shard that says that it is complete and is not.
 TEST_F(ShardsTest, RowsThatAreMissingAreCounted) {
-  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kShardedWorkloads);
   const std::vector<std::string> all = shards(2);
   EXPECT_EQ(merged("whole.db", all).lacking, 0U);
   SQLite::Database(path(all[1]), SQLite::OPEN_READWRITE)
@@ -365,7 +365,7 @@ TEST_F(ShardsTest, RowsThatAreMissingAreCounted) {
 
 // SQLite takes a few files at a time, and what it took of a store that was there stays.
 TEST_F(ShardsTest, WhatWasMergedBeforeADamagedShardIsSaid) {
-  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: Parts\nbase: v100\naxes: {core.count: [40, 60, 80]}\n" + kShardedWorkloads);
   const std::vector<std::string> all = shards(10);
   damage_rows(all[9]);
   const auto merge_into = [&](const std::string& out) {
@@ -400,18 +400,18 @@ TEST_F(ShardsTest, AShardThatWasOnlyBegunIsMissing) {
 }
 
 TEST_F(ShardsTest, AShardWithoutPointsIsComplete) {
-  write("sweep.yaml", "sweep: One\nbase: v100\naxes: {core.count: [40]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: One\nbase: v100\naxes: {core.count: [40]}\n" + kShardedWorkloads);
   run("whole.db");
   EXPECT_TRUE(merged("out.db", shards(5)).complete());
   EXPECT_EQ(table("out.db"), table("whole.db"));
 }
 
 TEST_F(ShardsTest, ASweepWithoutAChipIsWrongInEveryShard) {
-  write("sweep.yaml", "sweep: None\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1001]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: None\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1001]}\n" + kShardedWorkloads);
   const std::string whole = why_unsupported("r.db", {});
   EXPECT_THAT(whole, HasSubstr("every point is refused"));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(why_unsupported("r.db", Shard{i, 3}), whole);
-  write("sweep.yaml", "sweep: Some\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1024]}\n" + kWorkloads);
+  write("sweep.yaml", "sweep: Some\nbase: v100\naxes: {core.max_threads: [2000, 1000, 1024]}\n" + kShardedWorkloads);
   run("whole.db");
   EXPECT_TRUE(merged("out.db", shards(4)).complete());
   EXPECT_EQ(table("out.db"), table("whole.db"));
@@ -438,7 +438,7 @@ TEST_F(ShardsTest, PlanningStopsWhenItIsAsked) {
   write("sweep.yaml",
         "sweep: Large\nbase: v100\naxes:\n  core.count: {from: 1, to: 1000, step: 1}\n"
         "  memory.l2.capacity: {from: 1 MiB, to: 100 MiB, step: 1 MiB}\n" +
-            kWorkloads);
+            kShardedWorkloads);
   for (const int asked : {0, 1, 1000, 100'100}) {
     std::atomic<int> left = asked;
     base::Diagnostics diags;

@@ -27,7 +27,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
+constexpr const char* kSquare = "C[m,n] +=! A[m,k] * B[k,n]";
 const std::string kWorkloads =
     "workloads:\n"
     "  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=256,n=512,k=128', id: mm, weight: 3}\n"
@@ -137,7 +137,7 @@ TEST_F(SweepTest, AConstraintWithoutAValueIsNotMet) {
 // Of what is constructed for the point's own chip, for the base and for the points beside it.
 TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChipAndItsNeighbours) {
   run("sweep: Own programs\nbase: v100\naxes:\n  memory.smem.banks: [16, 64]\n  core.count: [20, 80]\n" + kWorkloads);
-  const std::map<std::string, api::Workload> asked = {{"mm", tests::workload(kMatmul, "m=256,n=512,k=128")},
+  const std::map<std::string, api::Workload> asked = {{"mm", tests::workload(kSquare, "m=256,n=512,k=128")},
                                                       {"add", tests::workload("O[i] = A[i] + B[i]", "i=1000000")}};
   std::vector<StoredPoint> all;
   for (StoredPoint& p : points()) all.push_back(std::move(p));
