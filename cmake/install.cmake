@@ -14,6 +14,8 @@ install(FILES ${completion}/tilescope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/
 install(FILES ${completion}/_tilescope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT tools)
 install(FILES ${completion}/tilescope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
   COMPONENT tools)
+# Written by tools/manual.sh where help2man is installed.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools OPTIONAL)
 install(TARGETS libtilescope EXPORT tilescopeTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT devel
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
