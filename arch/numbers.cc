@@ -46,32 +46,13 @@ std::string quantity_text(double value, Dimension dimension) {
       return bytes_text(value);
     case Dimension::kHertz:
       return hertz_text(value);
-    case Dimension::kCycles:
-      return text_of(value, {1, "cycles"});
-    case Dimension::kMicroseconds:
-      return text_of(value, {1, "us"});
     case Dimension::kBytesPerSecond:
       return text_of(value, kByteRates.front());
     case Dimension::kFlopsPerSecond:
       return text_of(value, kFlopRates.front());
-    case Dimension::kVolts:
-      return text_of(value, {1, "V"});
-    case Dimension::kWatts:
-      return text_of(value, {1, "W"});
-    case Dimension::kPicojoules:
-      return text_of(value, {1, "pJ"});
-    case Dimension::kPicojoulesPerByte:
-      return text_of(value, {1, "pJ/B"});
-    case Dimension::kWattsPerSquareVolt:
-      return text_of(value, {1, "W/V2"});
-    case Dimension::kWattsPerSquareVoltGigahertz:
-      return text_of(value, {1, "W/V2/GHz"});
-    case Dimension::kSquareMillimeters:
-      return text_of(value, {1, "mm2"});
-    case Dimension::kDollars:
-      return text_of(value, {1, "USD"});
+    default:
+      return text_of(value, {1, unit_of(dimension)});
   }
-  return {};
 }
 
 // The visitor that collects the numbers of one map.
@@ -174,6 +155,40 @@ class NumberCollector {
 };
 
 }  // namespace
+
+std::string_view unit_of(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kBytes:
+      return "B";
+    case Dimension::kHertz:
+      return "Hz";
+    case Dimension::kCycles:
+      return "cycles";
+    case Dimension::kMicroseconds:
+      return "us";
+    case Dimension::kBytesPerSecond:
+      return "B/s";
+    case Dimension::kFlopsPerSecond:
+      return "FLOP/s";
+    case Dimension::kVolts:
+      return "V";
+    case Dimension::kWatts:
+      return "W";
+    case Dimension::kPicojoules:
+      return "pJ";
+    case Dimension::kPicojoulesPerByte:
+      return "pJ/B";
+    case Dimension::kWattsPerSquareVolt:
+      return "W/V2";
+    case Dimension::kWattsPerSquareVoltGigahertz:
+      return "W/V2/GHz";
+    case Dimension::kSquareMillimeters:
+      return "mm2";
+    case Dimension::kDollars:
+      return "USD";
+  }
+  return {};
+}
 
 std::vector<Number> numbers_of(const ArchSpec& a) {
   ArchSpec members = a;  // visitors take members they could fill

@@ -26,6 +26,9 @@ struct Number {
 // energies of levels held for.
 std::vector<Number> numbers_of(const ArchSpec& a);
 
+// The base unit of a dimension, as a chip's file writes it.
+std::string_view unit_of(base::Dimension dimension);
+
 // The value of the number as a chip's file writes it: a count as a number, an amount as a text with its unit.
 base::Value written(const Number& number, double value);
 

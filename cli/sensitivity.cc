@@ -160,7 +160,8 @@ int run(Options o) {
     print(*done);
     print_legend(o.legend);
   }
-  return done->axes.empty() || done->run.state.rows_failed > 0 ? kFailed : kDone;
+  for (const std::string& lost : done->run.lost) fmt::print(stderr, "{}; the row is not kept\n", lost);
+  return done->axes.empty() || done->run.stopped || done->run.state.rows_failed > 0 ? kFailed : kDone;
 }
 
 }  // namespace

@@ -18,4 +18,5 @@ page() {
 rm -rf "$folder"
 mkdir -p "$folder"
 page tilescope
-while read -r verb; do page "tilescope-$verb" "$verb"; done < <("$program" complete "" | grep -v '^-')
+verbs=$("$program" complete "")
+for verb in $verbs; do [[ $verb == -* ]] || page "tilescope-$verb" "$verb"; done

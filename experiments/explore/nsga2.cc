@@ -91,7 +91,8 @@ class Nsga2 : public Plan {
   std::size_t new_child() {
     constexpr int kTries = 32;
     for (int t = 0; t < kTries; ++t) {
-      const std::size_t d = numbers_.of(mutated(crossed(parent(), parent())));
+      const DesignIndex &other = parent(), &one = parent();  // drawn in this order
+      const std::size_t d = numbers_.of(mutated(crossed(one, other)));
       if (is_new(d)) return d;
     }
     const std::size_t d = beside_best();

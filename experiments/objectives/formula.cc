@@ -208,6 +208,10 @@ std::string complaint(const mu::Parser::exception_type& e) {
 
 }  // namespace
 
+bool is_reduction(std::string_view name) {
+  return std::any_of(kReductions.begin(), kReductions.end(), [&](const auto& r) { return r.first == name; });
+}
+
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);

@@ -16,6 +16,9 @@
 
 namespace tilescope::experiments {
 
+// Whether it names a reduction over operators: max, min, sum, mean, quantile.
+bool is_reduction(std::string_view name);
+
 // The text without blanks at its ends.
 std::string_view trimmed(std::string_view text);
 

@@ -21,6 +21,8 @@ Position moved(Position at, std::size_t characters) {
 std::optional<std::size_t> comparison_in(std::string_view text) {
   std::optional<std::size_t> out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    constexpr std::string_view kOf = " of ";
+    if (text.substr(i, kOf.size()) == kOf) i = std::min(text.find(')', i), text.size() - 1);  // a pattern of names
     const std::string_view two = text.substr(i, 2);
     if (two == "<=" || two == ">=") {
       if (out) return std::nullopt;
@@ -83,7 +85,10 @@ std::optional<Bound> parse_bound(std::string_view text, Position at, const std::
   if (!l || !r) return std::nullopt;
   if (!check_unit(*l, trimmed(right), moved(at, right_from), diags)) return std::nullopt;
   if (!check_unit(*r, trimmed(left), at, diags)) return std::nullopt;
-  return Bound{std::move(*l), std::move(*r), text[*comparison] == '<'};
+  const bool at_most = text[*comparison] == '<';
+  // 600 mm2 >= area bounds the area.
+  if (l->paths().empty()) return Bound{std::move(*r), std::move(*l), !at_most};
+  return Bound{std::move(*l), std::move(*r), at_most};
 }
 
 ShownObjective shown(const StoredObjective& objective) {
@@ -91,8 +96,9 @@ ShownObjective shown(const StoredObjective& objective) {
   constexpr std::string_view kOf = " of ";
   // max(time of PATTERN) is in the unit of its quantity.
   if (const std::size_t of = name.find(kOf); of != std::string_view::npos && name.ends_with(')')) {
-    const std::size_t open = name.find_last_of("(,", of) + 1;
-    if (name.find('(') < open && name.find(')') == name.size() - 1) name = trimmed(name.substr(open, of - open));
+    const std::size_t open = name.find_last_of("(,", of) + 1, bracket = name.find('(');
+    const bool alone = bracket < open && name.find(')') == name.size() - 1;
+    if (alone && is_reduction(trimmed(name.substr(0, bracket)))) name = trimmed(name.substr(open, of - open));
   }
   const auto quantity = quantity_of(name);
   if (!quantity) return {objective.name, "", "objective." + objective.name, 1};

@@ -26,12 +26,20 @@ struct ColumnUnit {
   const char* suffix;
   double size;
 };
-constexpr std::array<ColumnUnit, 6> kUnits = {{{"B", "_bytes", 1},
-                                               {"Hz", "_hz", 1},
-                                               {"cycles", "_cycles", 1},
-                                               {"us", "_us", 1},
-                                               {"B/s", "_gbps", 1e9},
-                                               {"FLOP/s", "_gflops", 1e9}}};
+constexpr std::array<ColumnUnit, 14> kUnits = {{{"B", "_bytes", 1},
+                                                {"Hz", "_hz", 1},
+                                                {"cycles", "_cycles", 1},
+                                                {"us", "_us", 1},
+                                                {"B/s", "_gbps", 1e9},
+                                                {"FLOP/s", "_gflops", 1e9},
+                                                {"V", "_v", 1},
+                                                {"W", "_w", 1},
+                                                {"pJ", "_pj", 1},
+                                                {"pJ/B", "_pj_per_byte", 1},
+                                                {"W/V2", "_w_per_v2", 1},
+                                                {"W/V2/GHz", "_w_per_v2_ghz", 1},
+                                                {"mm2", "_mm2", 1},
+                                                {"USD", "_usd", 1}}};
 
 const ColumnUnit* column_unit_of(const StoredAxis& a) {
   for (const ColumnUnit& u : kUnits)

@@ -94,6 +94,10 @@ class ObjectivesReader {
     if (f->paths().empty())
       return diags_.error(f->at(), fmt::format("'{}' is the same everywhere; an objective reads a result", f->text()));
     o.formula = f->text();
+    if (quantity_of(std::string_view(o.name)) && quantity_of(*f) != quantity_of(std::string_view(o.name)))
+      return diags_.error(item.at, fmt::format("objectives: '{}' is the name of another result than '{}'; call it "
+                                               "otherwise",
+                                               o.name, o.formula));
     const auto same = [&](const StoredObjective& other) { return other.name == o.name; };
     if (std::any_of(asked_.objectives.begin(), asked_.objectives.end(), same))
       return diags_.error(item.at, fmt::format("objectives: '{}' stands here a second time", o.name));
@@ -181,7 +185,7 @@ class ObjectivesReader {
 };
 
 void read_nsga2(const Value& v, const SweepFile& file, PointChoice& out) {
-  constexpr std::int64_t kMaxPopulation = 10'000;  // the sort by domination takes its square
+  constexpr std::int64_t kMaxPopulation = 2'000;  // the sort by domination keeps pairs: 64 MB of twice as many
   base::Fields f(v, "nsga2", file.diags);
   const Value* evaluations = f.require("evaluations");
   out.nsga2.evaluations =

@@ -2,7 +2,6 @@
 #include "experiments/sweep/detail/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -25,9 +24,7 @@ using base::Value;
 constexpr std::size_t kMaxCombinations = 20'000'000;
 
 std::string unit_of(const arch::Number* n) {
-  if (n == nullptr || !n->dimension) return {};
-  constexpr std::array<const char*, 6> kUnits = {"B", "Hz", "cycles", "us", "B/s", "FLOP/s"};  // in its order
-  return kUnits[static_cast<std::size_t>(*n->dimension)];
+  return n == nullptr || !n->dimension ? std::string() : std::string(arch::unit_of(*n->dimension));
 }
 
 construct::Restrictions restrictions_of(const std::vector<StoredAxis>& axes, const std::vector<StoredValue>& at) {

@@ -187,15 +187,13 @@ void SweepRunner::tick(int jobs) {
       progress_.slow = SlowRow{place_of(row.first), seconds};
   progress_.seconds_left = seconds_left(jobs);
   tell_(progress_);
+  // Rows are committed as they come; while none comes, what was kept last waits no longer for it.
+  if (!commit_if_due(kCommitEvery)) return;
   if (!stop_()) return;
   if (!stopped_at_) stopped_at_ = Clock::now();
   if (!overdue_ || Clock::now() - *stopped_at_ < kGrace) return;
+  if (!commit_if_due(std::chrono::milliseconds(0))) return;
   broken_ = true;  // rows that end from now on are not kept: what is said of the store is all there is
-  try {
-    commit();
-  } catch (const StoreError&) {
-    return;  // the thread that adds the next row says so
-  }
   overdue_();
 }
 
@@ -230,7 +228,8 @@ void SweepRunner::keep(Unit u, const MadeRow& made, double construct_cpu_us) {
   try {
     store_.add(tasks_.key_of(u), texts);
     // A simulation takes long enough to be worth a commit of its own.
-    if (tasks_[u.task].simulate || std::chrono::steady_clock::now() - committed_ > kCommitEvery) commit();
+    uncommitted_ = true;
+    if (tasks_[u.task].simulate || Clock::now() - committed_ > kCommitEvery) commit();
   } catch (...) {
     broken_ = true;
     throw;
@@ -252,7 +251,19 @@ void SweepRunner::keep(Unit u, const MadeRow& made, double construct_cpu_us) {
 
 void SweepRunner::commit() {
   store_.commit();
-  committed_ = std::chrono::steady_clock::now();
+  committed_ = Clock::now();
+  uncommitted_ = false;
+}
+
+// Whether the store could be written, where rows have waited that long for a commit.
+bool SweepRunner::commit_if_due(Clock::duration age) {
+  if (!uncommitted_ || Clock::now() - committed_ < age) return true;
+  try {
+    commit();
+  } catch (const StoreError&) {
+    return false;  // the thread that adds the next row says so
+  }
+  return true;
 }
 
 // "mm at core.count 40".

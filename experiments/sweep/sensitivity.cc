@@ -90,7 +90,18 @@ const SweepAxis* axis_of(const SweepSpec& spec, std::size_t space_axis) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The point of the grid that is closest to the first base: of every axis of numbers the closest one by ratio.
+// Whether a value of an axis is the base's own, on all of the axis's paths. Programs of a base are constructed for it.
+bool is_of_base(const SweepAxis& axis, const std::vector<StoredValue>& value, const SweepBase& base) {
+  for (std::size_t p = 0; p < axis.paths.size(); ++p) {
+    if (value[p].text == kBest) continue;
+    const StoredValue own = base.value_at(axis.paths[p]);
+    if (own.number && value[p].number ? *own.number != *value[p].number : own.text != value[p].text) return false;
+  }
+  return true;
+}
+
+// The point of the grid that is closest to the first base: on every axis the base's value, else of numbers the closest
+// by ratio, else the first.
 DesignIndex centre_of(const SweepSpec& spec, const DesignSpace& space) {
   DesignIndex out(space.sizes.size());
   for (std::size_t a = 1; a + 1 < space.sizes.size(); ++a) {
@@ -102,6 +113,8 @@ DesignIndex centre_of(const SweepSpec& spec, const DesignSpace& space) {
       const double off = number && *number > 0 ? std::abs(std::log(*number / *base)) : kInfinity;
       if (v == 0 || off < closest) out[a] = v, closest = off;
     }
+    for (std::size_t v = axis.values.size(); v-- > 0;)
+      if (is_of_base(axis, axis.values[v], spec.bases.front())) out[a] = v;
   }
   return out;
 }

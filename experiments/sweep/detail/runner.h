@@ -85,6 +85,7 @@ class SweepRunner {
   void tick(int jobs);
   std::optional<double> seconds_left(int jobs) const;
   void commit();
+  bool commit_if_due(std::chrono::steady_clock::duration age);
   std::string place_of(Unit u) const;
 
   void count(Unit u, std::optional<double> time_us);
@@ -120,6 +121,7 @@ class SweepRunner {
   std::mutex one_at_a_time_;
   std::atomic<bool> broken_ = false;
   std::chrono::steady_clock::time_point committed_ = std::chrono::steady_clock::now();
+  bool uncommitted_ = false;  // whether rows were added since
   SweepProgress progress_;
   std::vector<std::string> lost_;
   double best_us_ = std::numeric_limits<double>::infinity();

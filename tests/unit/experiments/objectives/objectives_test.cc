@@ -122,12 +122,31 @@ TEST(Objectives, ShowUnitsInColumns) {
   EXPECT_EQ(shown({"late", "quantile(0.9, time of *)"}).column, "objective.late_us");
   EXPECT_EQ(shown({"x", "max(sum(time of a), sum(time of b))"}).column, "objective.x");
   EXPECT_EQ(shown({"value", "time * price"}).column, "objective.value");
+  EXPECT_EQ(shown({"value", "area * max(time of *)"}).column, "objective.value") << "no time";
+  EXPECT_EQ(shown({"value", "1/max(time of *)"}).column, "objective.value");
 }
 
 std::vector<std::string> bound_errors(const std::string& text) {
   base::Diagnostics diags;
   EXPECT_FALSE(parse_bound(text, {diags.add_source("f"), 3, 10}, result_names({"core.count"}), diags)) << text;
   return diags.formatted_errors();
+}
+
+TEST(Bounds, AreOfTheSideThatReadsAResult) {
+  for (const char* text : {"area <= 500 mm2", "500 mm2 >= area"}) {
+    base::Diagnostics diags;
+    const auto bound = parse_bound(text, {diags.add_source("f"), 3, 10}, result_names({"core.count"}), diags);
+    ASSERT_TRUE(bound) << text;
+    EXPECT_EQ(judged({"time"}, {text}).violations.front().value(), 0.2) << text;
+  }
+}
+
+TEST(Bounds, PatternsHoldAnyCharacter) {
+  for (const char* text : {"max(time of net: conv?) <= 20 us", "max(time of a=b) <= 20 us"}) {
+    base::Diagnostics diags;
+    EXPECT_TRUE(parse_bound(text, {diags.add_source("f"), 3, 10}, result_names({"core.count"}), diags)) << text;
+  }
+  EXPECT_NEAR(judged({"time"}, {"max(time of net: conv?) <= 20 us"}).violations.front().value(), 0.5, 1e-12);
 }
 
 TEST(Bounds, NameThePlaceOfAMistake) {

@@ -125,6 +125,15 @@ TEST_F(SweepTest, PointsAreThoseOfPlainLoops) {
   EXPECT_EQ(got, expected);
 }
 
+// Of every dimension that a chip's file knows.
+TEST_F(SweepTest, AxesOfWattsAndVoltsHaveTheirUnits) {
+  run("sweep: Watts\nbase: a100_pcie\naxes:\n  power.limit: [200 W, 300 W]\n  energy.voltage: [0.8 V, 1 V]\n" +
+      kWorkloads);
+  const std::string head = table().substr(0, table().find('\n'));
+  EXPECT_THAT(head, HasSubstr(",power.limit_w,energy.voltage_v,"));
+  EXPECT_THAT(points(), SizeIs(5));
+}
+
 TEST_F(SweepTest, AConstraintWithoutAValueIsNotMet) {
   run("sweep: Roots\nbase: v100\naxes:\n  core.count: [40, 60, 70, 90]\nconstraints:\n"
       "  - sqrt(70 - core.count)\n" +
