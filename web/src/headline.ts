@@ -16,12 +16,19 @@ export interface Headline {
   note: string;
 }
 
-/** The best chip shown that keeps to every budget; null where there is none. */
+/** The best chip shown that keeps to every budget, of equals by the other objectives; null where there is none. */
 export function bestChip(state: State): number | null {
   const r = state.report;
-  const m = firstObjective(r, state.measures);
-  const kept = state.get().shown.filter((chip) => feasible(r, chip));
-  return cheapest(costOf(state, m), kept);
+  const first = firstObjective(r, state.measures);
+  const others = state.measures.filter((m) => m.objective && m !== first);
+  let kept = state.get().shown.filter((chip) => feasible(r, chip));
+  if (cheapest(costOf(state, first), kept) === null) return null;
+  for (const m of [first, ...others]) {
+    const cost = costOf(state, m);
+    const best = cheapest(cost, kept);
+    if (best !== null) kept = kept.filter((chip) => cost[chip] === cost[best]);
+  }
+  return kept[0] ?? null;
 }
 
 const costOf = (state: State, m: Measure): Column =>

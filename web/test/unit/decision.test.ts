@@ -73,6 +73,16 @@ describe('the headline', () => {
     expect(said(new State(r))).toContain('no band says how sure that is: tokens has none.');
   });
 
+  test('names of equals the one that is best by the next objective', () => {
+    const r = decided(kSmall);
+    const chips = range(46, (c) => c).filter((c) => feasible(r, c));
+    r.objectives = [
+      { name: 'tokens', unit: '1/s', better: 'more', values: r.chips.base.map((_, c) => (c === 0 ? 99 : 100)) },
+      { name: 'watts', unit: 'W', better: 'less', values: r.chips.base.map((_, c) => 100 - c) },
+    ];
+    expect(headlineOf(new State(r)).chip).toBe(Math.max(...chips));
+  });
+
   test('says faster beyond the band alone', () => {
     const r = decided(kSmall);
     r.rows.band = { low_ratio: [0.99], high_ratio: [1.01], codes: r.rows.predicted_us.map(() => 0) };
