@@ -198,6 +198,8 @@ Judgement Objectives::judge(const std::vector<std::optional<double>>& inputs,
   const bool complete = operators.size() == workloads_.size() && all_known(operators);
   for (std::size_t o = 0; complete && out.lacks.empty() && o < out.values.size(); ++o)
     if (!out.values[o]) out.lacks = fmt::format("'{}' is no number there", objectives_[o].formula);
+  for (std::size_t c = 0; complete && out.lacks.empty() && c < out.violations.size(); ++c)
+    if (!out.violations[c]) out.lacks = fmt::format("'{}' has no number there", bounds_[c].text);
   return out;
 }
 

@@ -141,6 +141,11 @@ TEST(Bounds, AreOfTheSideThatReadsAResult) {
   }
 }
 
+TEST(Bounds, WithoutANumberAreSaid) {
+  EXPECT_EQ(judged({"time"}, {"time <= sqrt(core.count - 100)"}).lacks,
+            "'time <= sqrt(core.count - 100)' has no number there");
+}
+
 TEST(Bounds, PatternsHoldAnyCharacter) {
   for (const char* text : {"max(time of net: conv?) <= 20 us", "max(time of a=b) <= 20 us"}) {
     base::Diagnostics diags;
