@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A progress that nobody sees.
+// Progress that is not shown.
 
 #include <cstddef>
 

@@ -6,7 +6,7 @@
 namespace tilescope::cuda::device {
 namespace {
 
-// Numbers of the library's interface.
+// Numbers of the library's interface, nvml.h: NVML_CLOCK_SM and NVML_CLOCK_MEM.
 constexpr int kNvmlCoreClock = 1, kNvmlMemoryClock = 2;
 constexpr std::pair<unsigned long long, const char*> kHolders[] = {
     {0x2, "settings"}, {0x4, "power"}, {0x8, "hardware"},    {0x10, "synchronous boost"},

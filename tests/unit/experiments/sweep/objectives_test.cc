@@ -271,6 +271,21 @@ TEST_F(ObjectivesSweepTest, NamesThePlaceOfAMistake) {
               ElementsAre(HasSubstr("sweep.yaml:8:15: price: ipu_gc200: ")));
 }
 
+// On every axis, of choices and of values that move together too.
+TEST_F(ObjectivesSweepTest, SensitivityIsAroundTheBasesOwnValues) {
+  write("sweep.yaml", sweep_text("",
+                                 "base: v100\naxes:\n  program.padding: [none, best]\n"
+                                 "  memory.smem.banks, core.count: [[32, 40], [32, 80], [64, 80]]\n"));
+  SensitivityRequest request;
+  request.sweep = {path("sweep.yaml"), path("s.db"), "test", 2};
+  request.objective = "time";
+  request.samples = 4;
+  base::Diagnostics diags;
+  const auto found = sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags);
+  tests::require_no_errors(diags);
+  EXPECT_THAT(found->centre, AllOf(HasSubstr("program.padding best"), HasSubstr("32"), HasSubstr("80")));
+}
+
 TEST_F(ObjectivesSweepTest, SensitivityIsThatOfThePlainFunction) {
   write("sweep.yaml", sweep_text(""));
   SensitivityRequest request;
