@@ -295,7 +295,7 @@ TEST_F(ObjectivesSweepTest, SensitivityIsThatOfThePlainFunction) {
   base::Diagnostics diags;
   const auto found = sensitivity(request, [] { return false; }, [](const SweepProgress&) {}, diags);
   tests::require_no_errors(diags);
-  const auto mean_of = [](std::vector<double> values, int power) {
+  const auto mean_of = [](const std::vector<double>& values, int power) {
     double sum = 0;
     for (const double v : values) sum += std::pow(v, power);
     return sum / static_cast<double>(values.size());
