@@ -18,7 +18,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct ArchNewOptions {
   std::string like, name, out, cores, clock, power;
   std::vector<std::string> peaks, bandwidths, capacities, sets;
   bool ask = false, legend = false;
@@ -87,7 +87,7 @@ void print_assumed(const importers::NewChip& chip) {
   fmt::print("{} assumed figures move neither\n", chip.unmoved);
 }
 
-int run(const Options& o) {
+int run(const ArchNewOptions& o) {
   base::Diagnostics diags;
   importers::NewChipOptions options;
   options.name = o.name;
@@ -118,7 +118,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_arch_new(CLI::App& arch, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ArchNewOptions>();
   CLI::App* command = arch.add_subcommand(
       "new", "A chip from a data sheet: asks on a terminal, or takes options; all other figures are another chip's");
   command->add_option("--like", o->like, "The chip that supplies what is not given: a device name or a file")

@@ -23,7 +23,7 @@ using experiments::CalibratedRatio;
 using experiments::CalibrationMethod;
 using experiments::CalibrationRun;
 
-struct Options {
+struct CalibrateOptions {
   ArchOptions arch;
   std::string batch, microbench, out;
   experiments::CalibrateOptions calibrate;
@@ -110,14 +110,14 @@ std::string_view nothing_found(const CalibrationRun& c) {
   return c.method == CalibrationMethod::kBandsOnly ? "too few shapes for an error band" : "identifies no ratio";
 }
 
-CalibrationRun calibrate(const Options& o, const api::NamedText& file, const arch::ArchSpec& a) {
+CalibrationRun calibrate(const CalibrateOptions& o, const api::NamedText& file, const arch::ArchSpec& a) {
   if (!o.microbench.empty()) return experiments::calibrate_by_microbenchmarks(file, a);
   Progress progress("fits");
   return experiments::calibrate(file, a, o.calibrate,
                                 [&](std::size_t done, std::size_t all) { progress.update(done, all); });
 }
 
-int run(const Options& o) {
+int run(const CalibrateOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   const auto file = read_batch(o.microbench.empty() ? o.batch : o.microbench, diags);
@@ -144,7 +144,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CalibrateOptions>();
   CLI::App* command = app.add_subcommand(
       "calibrate", "A chip's calibration from measured programs, with error bands, or from microbenchmarks");
   o->arch.add_to(*command, ArchOptions::kAsItIs);

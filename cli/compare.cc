@@ -28,7 +28,7 @@ using experiments::Comparison;
 
 constexpr const char* kSuiteOfLibraries = "roller";  // that of which library times are known, on three boards
 
-struct Options {
+struct CompareOptions {
   ArchOptions arch;
   api::Workload workload;  // of a suite
   std::string suite, batch, dtype, search = "roller", rows, baseline, plot;
@@ -101,7 +101,7 @@ void print_worst(const Comparison& c, std::size_t n) {
   table.print();
 }
 
-int run(const Options& o) {
+int run(const CompareOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   experiments::CompareOptions options = o.compare;
@@ -148,7 +148,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand("compare", "Lay predicted, simulated and measured times side by side");
   o->arch.add_to(*command);
   CLI::Option* suite =

@@ -24,7 +24,7 @@ namespace {
 
 using api::CompiledOperator;
 
-struct Options {
+struct CompileOptions {
   ArchOptions arch;
   WorkloadOptions workload;
   std::string search = "roller", evaluator = "model", log, folder, print, bands;
@@ -34,15 +34,15 @@ struct Options {
 };
 
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
-std::optional<experiments::PublishedTimes> published_for(const Options& o, const api::Workload& w,
+std::optional<experiments::PublishedTimes> published_for(const CompileOptions& o, const api::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
   if (o.json || !w.suite || !o.arch.is_device(chip) || !api::computes_f32(w)) return {};
   return experiments::load_published(chip, w, diags);
 }
 
-std::optional<std::vector<CompiledOperator>> compile(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
-                                                     const api::SearchOptions& search, const api::Evaluator& evaluator,
-                                                     base::Diagnostics& diags) {
+std::optional<std::vector<CompiledOperator>> compile(const CompileOptions& o, const api::Workload& w,
+                                                     const arch::ArchSpec& a, const api::SearchOptions& search,
+                                                     const api::Evaluator& evaluator, base::Diagnostics& diags) {
   const auto keep = static_cast<std::size_t>(o.top);
   Progress progress(evaluator.simulated > 0 ? "simulations" : "operators");
   const api::Progress tell = [&](std::size_t done, std::size_t all) { progress.update(done, all); };
@@ -51,7 +51,7 @@ std::optional<std::vector<CompiledOperator>> compile(const Options& o, const api
 }
 
 // What the chip's compiler makes of every program; false where it makes nothing of one, which it then says.
-bool add_usage(const Options& o, const arch::ArchSpec& a, std::vector<CompiledOperator>& operators) {
+bool add_usage(const CompileOptions& o, const arch::ArchSpec& a, std::vector<CompiledOperator>& operators) {
   {
     Progress progress("programs");
     api::add_device_usage(operators, a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); });
@@ -110,7 +110,7 @@ void check_stats(const std::optional<api::Search>& search, const std::optional<a
     diags.error({diags.add_source("--stats")}, why);
 }
 
-int run(const Options& o) {
+int run(const CompileOptions& o) {
   base::Diagnostics diags;
   const api::Workload workload = o.workload.read();
   const auto search = api::search_of(o.search, diags);
@@ -161,7 +161,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_compile(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CompileOptions>();
   CLI::App* command = app.add_subcommand("compile", "Construct the best tile programs of an operator or a suite");
   o->arch.add_to(*command);
   o->workload.add_to(*command);

@@ -20,7 +20,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string left, right;
   std::vector<std::string> sets;
   bool derived = false, area = false, price = false, json = false, legend = false;
@@ -56,8 +56,8 @@ void print_numbers(const std::vector<api::ChipDifference>& differences, const Si
   fmt::print("\n");
 }
 
-std::optional<api::WorkDifference> diff_work(const Options& o, const arch::ArchSpec& left, const arch::ArchSpec& right,
-                                             base::Diagnostics& diags) {
+std::optional<api::WorkDifference> diff_work(const DiffOptions& o, const arch::ArchSpec& left,
+                                             const arch::ArchSpec& right, base::Diagnostics& diags) {
   Phases phases;
   if (o.network.name.empty())
     return api::diff_workload(o.workload, left, right, o.jobs, phases.phase("operators"), diags);
@@ -69,7 +69,7 @@ std::optional<api::WorkDifference> diff_work(const Options& o, const arch::ArchS
   return api::diff_network(o.network, left, right, how, diags);
 }
 
-int diff(const Options& o) {
+int diff(const DiffOptions& o) {
   base::Diagnostics diags;
   if (o.right.empty() && o.sets.empty())
     diags.error({}, "expected a second chip, or --set path=value for the first one changed");
@@ -110,7 +110,7 @@ int diff(const Options& o) {
   return status;
 }
 
-void add_work(CLI::App& command, const std::shared_ptr<Options>& o) {
+void add_work(CLI::App& command, const std::shared_ptr<DiffOptions>& o) {
   CLI::Option* network =
       command.add_option("--network", o->network.name, "Times of a network, by its name (network list) or file")
           ->check(some_text());
@@ -139,7 +139,7 @@ void add_work(CLI::App& command, const std::shared_ptr<Options>& o) {
 }  // namespace
 
 void add_diff(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "How two chips differ: numbers, costs, and times of a workload");
   command->add_option("LEFT", o->left, "A device name (arch list) or a YAML file")->required()->check(some_text());
   command->add_option("RIGHT", o->right, "The chip that it is compared with; LEFT where it is absent")

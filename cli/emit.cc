@@ -17,7 +17,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct EmitOptions {
   ArchOptions arch;
   std::string program, kernels, dialect = "cuda", file, fuse, log;
   api::NetworkSource network;
@@ -36,7 +36,7 @@ bool write_files(const std::vector<api::EmittedFile>& files, const std::string& 
   return true;
 }
 
-int run_network(const Options& o) {
+int run_network(const EmitOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::emit, diags);
   if (!a) return report(diags);
@@ -62,7 +62,7 @@ int run_network(const Options& o) {
   return kDone;
 }
 
-int run(const Options& o) {
+int run(const EmitOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::emit, diags);
   const bool program = o.kernels.empty();
@@ -84,7 +84,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_emit(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EmitOptions>();
   CLI::App* command = app.add_subcommand("emit", "Print a program's kernels as CUDA C++ or HIP, or write a network's");
   o->arch.add_to(*command);
   CLI::Option* program =

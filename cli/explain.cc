@@ -20,7 +20,7 @@ namespace {
 
 using api::ExplainedOperator;
 
-struct Options {
+struct ExplainOptions {
   ArchOptions arch;
   WorkloadOptions workload;
   std::string network;
@@ -28,8 +28,8 @@ struct Options {
   bool json = false, legend = false;
 };
 
-std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const api::Workload& w, const arch::ArchSpec& a,
-                                                      base::Diagnostics& diags) {
+std::optional<std::vector<ExplainedOperator>> explain(const ExplainOptions& o, const api::Workload& w,
+                                                      const arch::ArchSpec& a, base::Diagnostics& diags) {
   const api::LoadChanged load = [&](const arch::Override& one_more, base::Diagnostics& own) {
     return o.arch.load_with(one_more, own);
   };
@@ -39,7 +39,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const ap
                               phases.phase("changes"), diags);
 }
 
-int run(const Options& o) {
+int run(const ExplainOptions& o) {
   base::Diagnostics diags;
   const api::Workload workload = o.workload.read();
   const auto a = o.arch.load_for(&targets::Target::construct, diags);
@@ -64,7 +64,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_explain(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExplainOptions>();
   CLI::App* command =
       app.add_subcommand("explain", "Say what operators are bound by and which numbers of the chip they feel");
   o->arch.add_to(*command);

@@ -21,7 +21,7 @@ namespace {
 using experiments::Store;
 using experiments::TableForm;
 
-struct Options {
+struct ExportOptions {
   StoredSweepOptions sweep;
   std::string out;
   std::optional<std::size_t> point;  // of which the operators are wanted
@@ -47,7 +47,7 @@ void print_operators(const experiments::OperatorsAtPoint& at, const experiments:
 }
 
 // The operators of one point: a table for people, a file, or a document.
-int run_rows(const Options& o) {
+int run_rows(const ExportOptions& o) {
   base::Diagnostics diags;
   const auto form = o.out.empty() ? std::nullopt : form_of(o.out, diags);
   const auto store = Store::open(o.sweep.store, diags);
@@ -63,7 +63,7 @@ int run_rows(const Options& o) {
   return kDone;
 }
 
-int run(const Options& o) {
+int run(const ExportOptions& o) {
   base::Diagnostics diags;
   const auto form = form_of(o.out, diags);
   const auto store = Store::open(o.sweep.store, diags);
@@ -77,7 +77,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_export(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "A stored sweep as CSV or JSON lines");
   o->sweep.add_to(*command);
   command->add_option("-o", o->out, "The file to write: .csv or .jsonl")->check(some_text());

@@ -15,7 +15,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   importers::ImportOptions import;
   std::string out;
   bool lenient = false, json = false, legend = false;
@@ -56,7 +56,7 @@ void report_unknown(const importers::Imported& imported, const base::Diagnostics
   }
 }
 
-int run(const Options& o) {
+int run(const ImportOptions& o) {
   base::Diagnostics diags;
   const auto imported = importers::import_file(o.import, diags);
   if (!imported) return report(diags);
@@ -86,7 +86,7 @@ std::string formats_text() {
 }  // namespace
 
 void add_import(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ImportOptions>();
   CLI::App* command =
       app.add_subcommand("import", "Read another tool's file as a chip or a suite, and say what became of every key");
   command->add_option("FORMAT", o->import.format, formats_text())->required()->check(some_text());

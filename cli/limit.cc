@@ -11,14 +11,14 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct LimitOptions {
   ArchOptions arch;
   api::LimitQuestion question;
   double limit_w = 0;
   bool json = false;
 };
 
-int run(const Options& o) {
+int run(const LimitOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load(diags);
   if (!a) return report(diags);
@@ -36,7 +36,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_limit(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<LimitOptions>();
   CLI::App* command =
       app.add_subcommand("limit", "The clock and the time that a power limit leaves to a measured program");
   o->arch.add_to(*command);

@@ -23,7 +23,7 @@ namespace {
 using experiments::MeasuredRow;
 using experiments::Measurement;
 
-struct Options {
+struct MeasureOptions {
   ArchOptions arch;
   ProgramOptions programs;
   MicrobenchmarkOption microbench;
@@ -106,7 +106,7 @@ void print_curves(const experiments::MeasuredCurves& m, bool dry_run) {
   table.print();
 }
 
-int run_microbenchmarks(Options& o) {
+int run_microbenchmarks(MeasureOptions& o) {
   base::Diagnostics diags;
   if (o.measure.timing.repeats == 0)
     diags.error({diags.add_source("--repeats")}, "expected 1 or more: a curve is of times");
@@ -136,7 +136,7 @@ int run_microbenchmarks(Options& o) {
   return every ? kDone : kFailed;
 }
 
-int run(Options& o) {
+int run(MeasureOptions& o) {
   base::Diagnostics diags;
   if (!o.scale.empty() && o.scale != "small")
     diags.error({diags.add_source("--scale")}, fmt::format("expected small, got '{}'", o.scale));
@@ -175,7 +175,7 @@ int run(Options& o) {
 }  // namespace
 
 void add_measure(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<MeasureOptions>();
   CLI::App* command = app.add_subcommand("measure", "Run programs on this machine's GPU: values and times");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kBatches);

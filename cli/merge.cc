@@ -15,13 +15,13 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::string store;
   std::vector<std::string> shards;
   bool json = false;
 };
 
-int run(const Options& o) {
+int run(const MergeOptions& o) {
   base::Diagnostics diags;
   std::optional<experiments::Merged> merged;
   try {
@@ -56,7 +56,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_merge(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<MergeOptions>();
   CLI::App* command = app.add_subcommand("merge", "The stores of a sweep's shards into one");
   command->add_option("OUT", o->store, "The store that they go into: made where it is not there")
       ->required()

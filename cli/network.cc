@@ -25,7 +25,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct NetworkOptions {
   api::NetworkSource source;
   std::string values, svg, fuse, log, folder, table;
   ArchOptions arch;
@@ -51,7 +51,7 @@ std::string text_of(const std::vector<api::NetworkSize>& sizes) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-int list(const Options& o) {
+int list(const NetworkOptions& o) {
   Table table({{"network"}, {"parameters M", true}, {"GMACs", true}, {"sizes"}, {"about"}});
   std::vector<api::NetworkFigures> rows;
   int status = kDone;
@@ -87,7 +87,7 @@ void print_figures(const api::NetworkFigures& f) {
   table.print();
 }
 
-int show(const Options& o) {
+int show(const NetworkOptions& o) {
   base::Diagnostics diags;
   if (!o.svg.empty()) {
     const auto drawing = api::drawing_of_network(o.source, diags);
@@ -120,7 +120,7 @@ int print_schema() {
   return kDone;
 }
 
-int check_values(const Options& o) {
+int check_values(const NetworkOptions& o) {
   base::Diagnostics diags;
   const auto checked = api::check_network_values(o.source.name, o.values, diags);
   if (!checked) return report(diags);
@@ -138,7 +138,7 @@ int check_values(const Options& o) {
   return right ? kDone : kFailed;
 }
 
-int time(const Options& o) {
+int time(const NetworkOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   if (!a) return report(diags);
@@ -178,7 +178,7 @@ void add_network(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "network", "Networks: list, show, schema, or how long one takes on a chip, its nodes, its values");
   command->require_subcommand(0, 1);
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<NetworkOptions>();
   const auto add_source = [o](CLI::App& to, const std::string& file) {
     to.add_option(file, o->source.name, "A name (network list), a YAML file or an ONNX file")->check(some_text());
     to.add_option("--size", o->source.sizes, "Values of its variables, or of open dimensions: batch=64,seq=512")

@@ -104,7 +104,7 @@ void print_groups(const api::NetworkTimes& times) {
   table.print();
 }
 
-void print_totals(const api::NetworkTimes& times) {
+void print_network_totals(const api::NetworkTimes& times) {
   const bool simulated = times.simulation.has_value();
   std::vector<Column> columns = {{""},
                                  {"subgraphs", true},
@@ -140,7 +140,7 @@ void print_network_times(const api::NetworkTimes& times, const std::string& netw
   fmt::print("{} on {}\n\n", network, chip);
   print_groups(times);
   fmt::print("\n");
-  print_totals(times);
+  print_network_totals(times);
   std::vector<std::string> bound;
   for (const auto& [name, ratio] : times.bound_ratios) bound.push_back(fmt::format("{} {:.0f} %", name, 100 * ratio));
   const api::NetworkMemory& m = times.memory;

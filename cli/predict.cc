@@ -22,14 +22,14 @@ namespace {
 using api::PredictedRow;
 using api::Prediction;
 
-struct Options {
+struct PredictOptions {
   ArchOptions arch;
   std::string program, batch, kernels, bands;
   int jobs = 0;
   bool json = false, legend = false;
 };
 
-int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+int predict_one(const PredictOptions& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto text = base::read_file(o.program, diags.add_source(o.program), diags);
   const auto p = text ? api::predict_program({o.program, *text}, a, diags) : std::nullopt;
   if (!p) return report(diags);
@@ -54,7 +54,7 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
 }
 
 // What kernels do, and no time of it.
-int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+int count_kernels(const PredictOptions& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, api::kKernelFileLimits);
   const auto kernels = text ? api::count_kernels({o.kernels, *text}, a, diags) : std::nullopt;
   if (!kernels) return report(diags);
@@ -105,13 +105,13 @@ void print_batch(const std::vector<PredictedRow>& rows) {
                100 * e.mape_ratio, 100 * e.median_error_ratio, percent_text(e.bias_ratio));
 }
 
-std::vector<PredictedRow> predict_rows(const api::NamedText& batch, const Options& o, const arch::ArchSpec& a) {
+std::vector<PredictedRow> predict_rows(const api::NamedText& batch, const PredictOptions& o, const arch::ArchSpec& a) {
   Progress progress("lines");
   return api::predict_batch(batch.text, batch.name, a, o.jobs,
                             [&](std::size_t done, std::size_t all) { progress.update(done, all); });
 }
 
-int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+int predict_lines(const PredictOptions& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto batch = read_batch(o.batch, diags);
   if (!batch) return report(diags);
   report_notes(diags);
@@ -124,7 +124,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
   return status;
 }
 
-int run(const Options& o) {
+int run(const PredictOptions& o) {
   base::Diagnostics diags;
   auto a = o.kernels.empty() ? o.arch.load_for(&targets::Target::estimate, diags)
                              : o.arch.load_for(&targets::Target::count, diags);
@@ -139,7 +139,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_predict(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand("predict", "Predict the time of given programs");
   o->arch.add_to(*command);
   CLI::Option* program =

@@ -20,7 +20,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   StoredSweepOptions sweep;
   std::string out;
   std::vector<std::string> sensitivities;
@@ -34,7 +34,7 @@ bool is_place_for_page(const std::string& file, base::Diagnostics& diags) {
   return false;
 }
 
-std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diags) {
+std::optional<base::Value> document_of(const ReportOptions& o, base::Diagnostics& diags) {
   const std::string& source = o.sweep.store;
   if (experiments::is_network_document(source)) {
     const std::string misplaced = !o.sweep.title.empty()     ? "--sweep " + o.sweep.title
@@ -51,7 +51,7 @@ std::optional<base::Value> document_of(const Options& o, base::Diagnostics& diag
   return experiments::report_document(*store, *sweep, source, api::version(), *std::move(sensitivities));
 }
 
-int run(const Options& o) {
+int run(const ReportOptions& o) {
   base::Diagnostics diags;
   if (!o.json && !is_place_for_page(o.out, diags)) return report(diags);
   const std::string page = experiments::report_template_path();
@@ -74,7 +74,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Write a sweep, or a network's times, as one HTML file that a browser opens");
   o->sweep.add_to(*command);

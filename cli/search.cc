@@ -21,7 +21,7 @@ using experiments::Quality;
 using experiments::SearchedOperator;
 using experiments::SearchQuality;
 
-struct Options {
+struct SearchOptions {
   ArchOptions arch;
   WorkloadOptions workload;
   experiments::SearchQualityOptions trial;
@@ -76,7 +76,7 @@ void print_qualities(const char* what, const std::vector<Quality>& qualities) {
   table.print();
 }
 
-int run(const Options& o) {
+int run(const SearchOptions& o) {
   base::Diagnostics diags;
   const api::Workload workload = o.workload.read();
   const auto a = o.arch.load_for(&targets::Target::search, diags);
@@ -111,7 +111,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_search_quality(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SearchOptions>();
   CLI::App* command = app.add_subcommand("search", "Lay construction beside searches that simulate many programs");
   o->arch.add_to(*command);
   o->workload.add_to(*command);

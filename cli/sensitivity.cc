@@ -22,7 +22,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct SensitivityOptions {
   experiments::SensitivityRequest request;
   bool json = false, legend = false;
 };
@@ -118,7 +118,7 @@ void print(const experiments::Sensitivity& s) {
   print_tornado(s, unit);
 }
 
-int run(Options o) {
+int run(SensitivityOptions o) {
   base::Diagnostics diags;
   std::optional<OwnStore> own;
   if (o.request.sweep.store.empty()) o.request.sweep.store = own.emplace().path();
@@ -167,7 +167,7 @@ int run(Options o) {
 }  // namespace
 
 void add_sensitivity(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SensitivityOptions>();
   experiments::SensitivityRequest& r = o->request;
   r.sweep.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sensitivity", "Which axes of a sweep an objective depends on");

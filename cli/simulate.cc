@@ -25,7 +25,7 @@ namespace {
 using api::SimulatedRow;
 using api::Simulation;
 
-struct Options {
+struct SimulateOptions {
   ArchOptions arch;
   ProgramOptions programs;
   MicrobenchmarkOption microbench;
@@ -192,14 +192,15 @@ void add_timeline(CLI::App& command, api::TimelineWords& words) {
       ->capture_default_str();
 }
 
-std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(const Options& o, const arch::ArchSpec& a,
+std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(const SimulateOptions& o,
+                                                                             const arch::ArchSpec& a,
                                                                              base::Diagnostics& diags) {
   Progress progress("points");
   return experiments::run_microbenchmarks(
       o.microbench.curves(), a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
-int run_microbenchmarks(const Options& o) {
+int run_microbenchmarks(const SimulateOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_for(&targets::Target::emit, diags);
   if (!diags.ok()) return report(diags);
@@ -219,7 +220,7 @@ int run_microbenchmarks(const Options& o) {
   return every ? kDone : kFailed;
 }
 
-int run(const Options& o) {
+int run(const SimulateOptions& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
   if (mode && *mode != api::SimulationMode::kScaled && o.scale_given->count() > 0)
@@ -268,7 +269,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_simulate(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand("simulate", "Simulate programs on the chip's memory hierarchy");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kBatches, ProgramOptions::kKernels);

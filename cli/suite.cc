@@ -15,7 +15,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct SuiteOptions {
   std::vector<std::string> files;
   std::string suite, sizes, dtype;
   bool json = false;
@@ -53,7 +53,7 @@ int list(bool json) {
   return status;
 }
 
-std::optional<api::SuiteSummary> read(const Options& o, const std::string& name, base::Diagnostics& diags) {
+std::optional<api::SuiteSummary> read(const SuiteOptions& o, const std::string& name, base::Diagnostics& diags) {
   api::Workload workload;
   workload.suite = name;
   workload.sizes = o.sizes;
@@ -61,7 +61,7 @@ std::optional<api::SuiteSummary> read(const Options& o, const std::string& name,
   return api::summary_of_suite(workload, diags);
 }
 
-int show(const Options& o) {
+int show(const SuiteOptions& o) {
   base::Diagnostics diags;
   const auto suite = read(o, o.suite, diags);
   if (!suite || !diags.ok()) return report(diags);
@@ -78,7 +78,7 @@ int show(const Options& o) {
   return kDone;
 }
 
-int check(const Options& o) {
+int check(const SuiteOptions& o) {
   base::List rows;
   int status = kDone;
   for (const std::string& file : o.files) {
@@ -107,7 +107,7 @@ int print_schema() {
   return kDone;
 }
 
-void add_variables(CLI::App& command, Options& o) {
+void add_variables(CLI::App& command, SuiteOptions& o) {
   command.add_option("--size", o.sizes, "Values of the suite's variables: seq=2048,batch=8")->check(some_text());
   add_dtype(command, o.dtype);
 }
@@ -117,7 +117,7 @@ void add_variables(CLI::App& command, Options& o) {
 void add_suite(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("suite", "Lists of operators: list, show, check, schema");
   command->require_subcommand(1);
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SuiteOptions>();
 
   CLI::App* lists = command->add_subcommand("list", "The suites that come with Tilescope");
   add_json(*lists, o->json);

@@ -23,7 +23,7 @@ namespace {
 
 using experiments::SweepRun;
 
-struct Options {
+struct SweepOptions {
   experiments::SweepRequest request;
   bool json = false, schema = false;
   bool slurm = false, dry_run = false;
@@ -79,7 +79,7 @@ std::string effort_of(const SweepRun& run) {
   return out;
 }
 
-std::string ended_while_planned(const Options& o) {
+std::string ended_while_planned(const SweepOptions& o) {
   return fmt::format("ended while the sweep was planned; nothing is computed, and {} is as it was", o.request.store);
 }
 
@@ -91,9 +91,9 @@ std::string note_of(const experiments::SweepProgress& p) {
   return out;
 }
 
-int say_end(const Options& o, const SweepRun& done, const base::Diagnostics& diags);
+int say_end(const SweepOptions& o, const SweepRun& done, const base::Diagnostics& diags);
 
-std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
+std::optional<SweepRun> run_sweep(const SweepOptions& o, base::Diagnostics& diags) {
   std::optional<Progress> progress, simulations;  // each begins with its first row
   EndsWhilePlanned planning(ended_while_planned(o));
   experiments::SweepRequest request = o.request;
@@ -118,7 +118,7 @@ std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
 }
 
 // The shards as jobs of Slurm, or what they would be.
-int run_slurm(Options o) {
+int run_slurm(SweepOptions o) {
   base::Diagnostics diags;
   o.jobs.file = o.request.file;
   o.jobs.store = o.request.store;
@@ -148,7 +148,7 @@ int run_slurm(Options o) {
 }
 
 // Prints what the sweep came to; the command's status.
-int say_end(const Options& o, const SweepRun& done, const base::Diagnostics& diags) {
+int say_end(const SweepOptions& o, const SweepRun& done, const base::Diagnostics& diags) {
   report_notes(diags);
   if (!done.planned) {
     fmt::print(stderr, "{}\n", ended_while_planned(o));
@@ -171,14 +171,14 @@ int say_end(const Options& o, const SweepRun& done, const base::Diagnostics& dia
   return done.stopped || state.rows_failed > 0 ? kFailed : kDone;
 }
 
-int run(const Options& o) {
+int run(const SweepOptions& o) {
   end_in_good_order();
   base::Diagnostics diags;
   const auto done = run_sweep(o, diags);
   return done ? say_end(o, *done, diags) : report(diags);
 }
 
-CLI::Option* add_slurm(CLI::App& command, Options& o) {
+CLI::Option* add_slurm(CLI::App& command, SweepOptions& o) {
   CLI::Option* slurm = command.add_flag("--slurm", o.slurm,
                                         "Submit the shards to Slurm as an array of jobs, and a job that merges them "
                                         "into the store; tasks have --jobs of their --cpus-per-task");
@@ -202,7 +202,7 @@ CLI::Option* add_slurm(CLI::App& command, Options& o) {
 }  // namespace
 
 void add_sweep(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SweepOptions>();
   o->request.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
   CLI::Option* file =

@@ -14,7 +14,7 @@
 namespace tilescope::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   ArchOptions arch;
   std::string level, inject = "sat", file;
   bool json = false;
@@ -35,7 +35,7 @@ void print(const api::TraceRow& r) {
   if (r.caches->dirtied_bytes > 0) fmt::print("{} B were made dirty\n", r.caches->dirtied_bytes);
 }
 
-int run(const Options& o) {
+int run(const TraceOptions& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load(diags);
   const auto text = base::read_file(o.file, diags.add_source(o.file), diags, kBatchLimits);
@@ -52,7 +52,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_trace(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TraceOptions>();
   CLI::App* command = app.add_subcommand("trace", "Drive a DRAM, or the caches before it, with a file of requests");
   o->arch.add_to(*command);
   command

@@ -19,7 +19,7 @@ namespace {
 
 using api::VerifiedRow;
 
-struct Options {
+struct VerifyOptions {
   ArchOptions arch;
   ProgramOptions programs;
   std::string scale;
@@ -103,7 +103,7 @@ std::optional<std::vector<VerifiedRow>> verify(const api::ProgramSource& source,
   return api::verify(source, a, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
-int run(const Options& o) {
+int run(const VerifyOptions& o) {
   base::Diagnostics diags;
   if (!o.scale.empty() && o.scale != "small")
     diags.error({diags.add_source("--scale")}, fmt::format("expected small, got '{}'", o.scale));
@@ -131,7 +131,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_verify(CLI::App& app, int& status) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VerifyOptions>();
   CLI::App* command =
       app.add_subcommand("verify", "Run emitted kernels on the CPU: are results correct, and counters equal");
   o->arch.add_to(*command);

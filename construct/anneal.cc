@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kByChance = 3;  // of a batch: 5 %, rounded down
 constexpr std::size_t kChains = 128;
-constexpr int kSteps = 500;
-constexpr int kStaleSteps = 30;  // after which chains end, nothing having entered the plan
-constexpr double kHottest = 1;   // in scores of the trees; falls to 0
-constexpr int kTries = 1000;     // at a neighbour that says a program
+constexpr int kAnnealSteps = 500;
+constexpr int kStaleSteps = 30;     // after which chains end, nothing having entered the plan
+constexpr double kHottest = 1;      // in scores of the trees; falls to 0
+constexpr int kAnnealTries = 1000;  // at a neighbour that says a program
 
 // The points of the highest scores that were seen, each once.
 class Plan {
@@ -107,7 +107,7 @@ class Anneal {
     };
     offer(chains_, scores);
     double temperature = kHottest;
-    for (int step = 0, last = 0; step < kSteps && step < last + kStaleSteps; ++step) {
+    for (int step = 0, last = 0; step < kAnnealSteps && step < last + kStaleSteps; ++step) {
       std::vector<Point> next;
       for (const Point& p : chains_) next.push_back(neighbour(p));
       const std::vector<float> theirs = scores_of(next);
@@ -117,14 +117,14 @@ class Anneal {
           scores[i] = theirs[i];
         }
       if (offer(next, theirs)) last = step;
-      temperature -= kHottest / (kSteps + 1);
+      temperature -= kHottest / (kAnnealSteps + 1);
     }
     return plan.best_first();
   }
 
   // One knob with another option; with the collapse all of them.
   Point neighbour(const Point& p) {
-    for (int t = 0; t < kTries; ++t) {
+    for (int t = 0; t < kAnnealTries; ++t) {
       const std::size_t knobs = p.options.size();
       const std::size_t knob = any_below(log_.random(), knobs + 1);
       Point out = p;

@@ -2,11 +2,11 @@
 #include "construct/fuse.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "arch/derive.h"
 #include "construct/detail/fused_group.h"
+#include "construct/detail/ranking.h"
 #include "construct/detail/tiles.h"
 #include "construct/known_runs.h"
 #include "expr/stages.h"
@@ -20,8 +20,6 @@ namespace {
 
 using tile::RProgram;
 using tile::StageProgram;
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Longer runs are tried where a run of one stage fewer, or two, at either end was the fastest way when it was found. In
 // BERT and GPT-2 no run of over 11 stages was, and 9 alone of those that had no such part; the programs of the suite

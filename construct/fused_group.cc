@@ -13,6 +13,7 @@
 #include "construct/detail/kernel_schedules.h"
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/online_reduction.h"
+#include "construct/detail/ranking.h"
 #include "expr/infer.h"
 #include "model/simt/estimate.h"
 #include "model/simt/kernel_stage.h"
@@ -40,7 +41,6 @@ constexpr double kMaxKept = 4;
 constexpr double kPaddingIsClose = 1.1;
 // Of an axis along which a run is carried on.
 constexpr std::int64_t kCarriedSteps[] = {16, 32, 64, 128};
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // The stages first .. last as one kernel; results of products pass to epilogues in registers where `of_products`.
 class FusedGroup {

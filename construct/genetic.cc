@@ -15,7 +15,7 @@ constexpr std::size_t kElites = 10;
 constexpr std::size_t kParents = 3;
 constexpr double kCrossover = 0.8;
 constexpr double kMutation = 0.07;
-constexpr int kTries = 1000;           // at a child, or a mutant, that says a program
+constexpr int kGeneticTries = 1000;    // at a child, or a mutant, that says a program
 constexpr int kStaleGenerations = 25;  // in a row without anything new: the population has converged; their whole run
 
 class Genetic {
@@ -56,7 +56,7 @@ class Genetic {
   // Every knob from any one of the parents that collapse loops as the child does; the first parent where nothing comes
   // of it.
   Point child(const std::array<const Point*, kParents>& parents) {
-    for (int t = 0; t < kTries; ++t) {
+    for (int t = 0; t < kGeneticTries; ++t) {
       Point out = *parents[any_below(log_.random(), kParents)];
       std::vector<const Point*> alike;
       for (const Point* p : parents)
@@ -70,7 +70,7 @@ class Genetic {
 
   // Knobs change to any option; with the collapse they all do.
   Point mutated(const Point& p) {
-    for (int t = 0; t < kTries; ++t) {
+    for (int t = 0; t < kGeneticTries; ++t) {
       Point out = p;
       if (log_.happens(kMutation)) out = space_.any_point(log_.random(), any_below(log_.random(), space_.collapses()));
       const std::vector<Knob>& knobs = space_.knobs(out.collapse);

@@ -18,7 +18,7 @@ constexpr Osdi22Figures kWithoutReuse = {
     .eps_step = 0.1, .multiples = 512, .first_transactions = 4, .step_growth = 2, .longest_step = 128};
 
 constexpr std::array<std::int64_t, 6> kRegisterExtents = {1, 2, 4, 8, 16, 32};
-constexpr double kMaxThreads = 512;
+constexpr double kMaxOsdi22Threads = 512;
 constexpr std::int64_t kMaxTransaction = std::int64_t{1} << 40;  // elements; longer ones end no tile either
 constexpr double kMinRegisterTile = 2;                           // elements, of the policy without reuse
 
@@ -93,7 +93,7 @@ bool Osdi22Policy::fits(const Osdi22Tiles& p) const {
   const double registers = quantities_.registers(p.thread);
   if (p.in_registers()) return registers <= static_cast<double>(constants_.registers_per_thread);
   const double n = threads(p);
-  return n <= kMaxThreads && registers * n <= static_cast<double>(constants_.registers_per_block) &&
+  return n <= kMaxOsdi22Threads && registers * n <= static_cast<double>(constants_.registers_per_block) &&
          quantities_.footprint_bytes(p.block) < static_cast<double>(constants_.smem_per_block.n);
 }
 

@@ -5,21 +5,12 @@
 #include <limits>
 
 #include "base/integer.h"
+#include "construct/detail/volume.h"
 
 namespace tilescope::construct {
-namespace {
 
 using tile::Extents;
 using tile::TileShape;
-
-// Of a data tile's extents or of a tile's.
-double product(const auto& extents) {
-  double n = 1;
-  for (const std::int64_t extent : extents) n *= static_cast<double>(extent);
-  return n;
-}
-
-}  // namespace
 
 Osdi22Quantities::Osdi22Quantities(const tile::TileSpace& space)
     : space_(space),
@@ -41,11 +32,13 @@ TileShape Osdi22Quantities::input_tile(std::size_t input, const Extents& t) cons
 
 double Osdi22Quantities::input_elements(const Extents& t) const {
   double sum = 0;
-  for (std::size_t i = 0; i < space_.inputs.size(); ++i) sum += product(input_tile(i, t));
+  for (std::size_t i = 0; i < space_.inputs.size(); ++i) sum += volume_of<double>(input_tile(i, t));
   return sum;
 }
 
-double Osdi22Quantities::output_elements(const Extents& t) const { return product(tile::data_tile(space_.output, t)); }
+double Osdi22Quantities::output_elements(const Extents& t) const {
+  return volume_of<double>(tile::data_tile(space_.output, t));
+}
 
 Extents Osdi22Quantities::whole_reduction(const Extents& t) const {
   Extents whole = t;
@@ -53,7 +46,9 @@ Extents Osdi22Quantities::whole_reduction(const Extents& t) const {
   return whole;
 }
 
-double Osdi22Quantities::operations(const Extents& t) const { return product(whole_reduction(t)) * element_bytes_ / 2; }
+double Osdi22Quantities::operations(const Extents& t) const {
+  return volume_of<double>(whole_reduction(t)) * element_bytes_ / 2;
+}
 
 double Osdi22Quantities::traffic_bytes(const Extents& t) const {
   return (input_elements(whole_reduction(t)) + output_elements(t)) * element_bytes_;
@@ -80,7 +75,7 @@ bool Osdi22Quantities::io_dependent() const {
     for (const std::int64_t extent : full_)
       t.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(extent) * share)));
     // Steps are counted as they are above the line and in whole below it.
-    return product(t) / (input_elements(whole_reduction(t)) * element_bytes_);
+    return volume_of<double>(t) / (input_elements(whole_reduction(t)) * element_bytes_);
   };
   double least = std::numeric_limits<double>::infinity();
   double sum = 0;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/integer.h"
+#include "construct/detail/volume.h"
 
 namespace tilescope::construct {
 namespace {
@@ -19,18 +20,6 @@ constexpr std::int64_t kMatrixStep = 32;
 constexpr std::int64_t kPadding = 8;            // elements
 constexpr std::int64_t kMinCutlassLength = 64;  // shorter reductions are left to the compiler's interface
 constexpr std::int64_t kAlignment = 32;         // bytes
-
-double product(const auto& extents) {
-  double n = 1;
-  for (const std::int64_t extent : extents) n *= static_cast<double>(extent);
-  return n;
-}
-
-std::int64_t elements(const auto& extents) {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : extents) n *= extent;
-  return n;
-}
 
 // Candidate steps along a reduced axis, ascending.
 std::vector<std::int64_t> steps_of(std::int64_t length) {
@@ -104,8 +93,8 @@ Extents WelderPolicy::base_tile() const {
     const auto tiles = tile::propagate(graph_, tile);
     double sum = 0;
     if (tiles)
-      for (const Extents& t : *tiles) sum += product(t);
-    return sum / product(tile);
+      for (const Extents& t : *tiles) sum += volume_of<double>(t);
+    return sum / volume_of<double>(tile);
   };
   Extents tile(output.shape.size(), 1);
   double least = work(tile);
@@ -187,7 +176,8 @@ WelderTile WelderPolicy::evaluate(const Extents& tile, const std::vector<Extents
   t.smem_bytes = smem_bytes(t);
   double registers = 0;
   for (std::size_t s = 0; s < graph_.stages(); ++s)
-    registers = std::max(registers, 2 * product(t.tiles[s]) * static_cast<double>(bytes_of(graph_.output(s))) / 4);
+    registers =
+        std::max(registers, 2 * volume_of<double>(t.tiles[s]) * static_cast<double>(bytes_of(graph_.output(s))) / 4);
   const auto most = static_cast<double>(constants_.registers);
   if (t.smem_bytes > constants_.smem_per_block.n || registers > most) return t;
   t.valid = true;
@@ -268,13 +258,13 @@ std::int64_t WelderPolicy::staging_bytes(std::size_t stage, const Extents& tile,
 std::int64_t WelderPolicy::staged_elements(std::size_t stage, int tensor, const Extents& loops, bool cutlass) const {
   const auto box = tile::read_box(graph_, stage, tensor, loops, Clip::kNone);
   const std::optional<WelderMatrix>& matrix = matrices_[stage];
-  if (!matrix) return elements(box);
-  const std::int64_t inner = box.back(), rows = elements(box) / inner;
+  if (!matrix) return volume_of(box);
+  const std::int64_t inner = box.back(), rows = volume_of(box) / inner;
   const expr::Stage& s = graph_.stage(stage);
   const auto read = std::find_if(s.reads.begin(), s.reads.end(), [&](const auto& r) { return r.tensor == tensor; });
   const bool along_reduction = static_cast<std::size_t>(*read->at.back().bare_axis()) == matrix->k;
   const bool swizzled = along_reduction ? inner % 32 == 0 && rows % 32 == 0 : inner % 64 == 0;
-  if (cutlass && swizzled) return elements(box);
+  if (cutlass && swizzled) return volume_of(box);
   const bool crosswise = cutlass && along_reduction;
   return rows * (inner + (crosswise ? constants_.mma->padding.value_or(kPadding) : kPadding));
 }
@@ -284,7 +274,7 @@ std::int64_t WelderPolicy::buffer_bytes(std::size_t stage, const Extents& tile) 
   for (const int c : graph_.consumers[static_cast<std::size_t>(graph_.stage(stage).output)])
     padded = padded || matrices_[static_cast<std::size_t>(c)];
   const std::int64_t inner = tile.empty() ? 1 : tile.back();
-  return elements(tile) / inner * (inner + (padded ? kPadding : 0)) * bytes_of(graph_.output(stage));
+  return volume_of(tile) / inner * (inner + (padded ? kPadding : 0)) * bytes_of(graph_.output(stage));
 }
 
 bool WelderPolicy::uses_cutlass(std::size_t stage, const Extents& tile, const Extents& steps) const {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/integer.h"
+#include "construct/detail/volume.h"
 
 namespace tilescope::construct {
 namespace {
@@ -13,16 +14,10 @@ namespace {
 using tile::Clip;
 using tile::Extents;
 
-constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::int64_t kMaxWelderThreads = 1024;
 constexpr std::int64_t kWriteUnit = 8;  // threads whose writes are counted as one
 constexpr std::array<std::int64_t, 3> kVectors = {8, 4, 2};
 constexpr std::int64_t kMaxVectorBytes = 16;
-
-std::int64_t elements(const auto& extents) {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : extents) n *= extent;
-  return n;
-}
 
 // Greatest first.
 std::vector<std::int64_t> prime_factors(std::int64_t n) {
@@ -57,16 +52,16 @@ class ThreadSplit {
     std::vector<std::int64_t> sizes;
     std::int64_t common = 0, least = 0, with_steps = 0;
     for (std::size_t s = 0; s < t_.tiles.size(); ++s) {
-      sizes.push_back(elements(t_.tiles[s]));
+      sizes.push_back(volume_of(t_.tiles[s]));
       common = std::gcd(common, sizes.back());
-      with_steps = std::gcd(with_steps, sizes.back() * elements(t_.steps[s]));
+      with_steps = std::gcd(with_steps, sizes.back() * volume_of(t_.steps[s]));
     }
     least = *std::min_element(sizes.begin(), sizes.end());
     const arch::WelderBaseline& c = policy_.constants();
     const bool few = common < c.warp * c.partitions && common == least;
     std::vector<std::int64_t> out = welder_divisors(few ? with_steps : common);
     std::erase_if(out, [&](std::int64_t n) {
-      return n > kMaxThreads || (few && n % common != 0) ||
+      return n > kMaxWelderThreads || (few && n % common != 0) ||
              (few &&
               std::any_of(sizes.begin(), sizes.end(), [&](auto size) { return n % size != 0 && size % n != 0; }));
     });
@@ -90,7 +85,7 @@ class ThreadSplit {
     double sum = 0;
     const Extents loops = tile::loops_of(part, tile::whole_reduction(policy_.graph().stage(s)));
     for (const int i : policy_.graph().reads[s])
-      sum += static_cast<double>(elements(tile::read_box(policy_.graph(), s, i, loops, Clip::kTensor)));
+      sum += static_cast<double>(volume_of(tile::read_box(policy_.graph(), s, i, loops, Clip::kTensor)));
     return sum;
   }
 
@@ -152,7 +147,7 @@ class ThreadSplit {
       const auto last = std::find_if(box.rbegin(), box.rend(), [](std::int64_t n) { return n != 1; });
       if (last == box.rend()) continue;
       for (const std::int64_t v : kVectors) {
-        if (elements(box) % (threads * v) != 0 || *last % v != 0 || v * element > kMaxVectorBytes) continue;
+        if (volume_of(box) % (threads * v) != 0 || *last % v != 0 || v * element > kMaxVectorBytes) continue;
         out.emplace_back(i, v);
         break;
       }

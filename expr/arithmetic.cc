@@ -16,7 +16,7 @@ namespace {
 
 using Number = std::optional<std::int64_t>;  // nothing after an error
 
-constexpr std::array<std::string_view, 3> kFunctions = {"ceil_div", "max", "min"};
+constexpr std::array<std::string_view, 3> kSizeFunctions = {"ceil_div", "max", "min"};
 constexpr std::string_view kOperand = "a whole number, a variable or '('";
 
 class Evaluator {
@@ -78,7 +78,7 @@ class Evaluator {
   }
 
   Number call(const Token& name) {
-    const std::vector<std::string_view> functions(kFunctions.begin(), kFunctions.end());
+    const std::vector<std::string_view> functions(kSizeFunctions.begin(), kSizeFunctions.end());
     if (std::find(functions.begin(), functions.end(), name.text) == functions.end()) {
       cursor_.fail(name.at, fmt::format("'{}' is no function, expected one of {}{}", name.text,
                                         fmt::join(functions, ", "), base::did_you_mean(name.text, functions)));

@@ -12,6 +12,7 @@
 #include "expr/detail/indices.h"
 #include "expr/detail/print.h"
 #include "expr/detail/ranges.h"
+#include "expr/detail/rebuild.h"
 #include "expr/detail/resolve.h"
 #include "expr/extent.h"
 #include "expr/stages.h"
@@ -21,12 +22,6 @@ namespace tilescope::expr {
 namespace {
 
 constexpr std::int64_t kMaxValue = std::numeric_limits<std::int64_t>::max();
-
-std::vector<std::int64_t> sizes_of(const Stage& stage) {
-  std::vector<std::int64_t> out;
-  for (const Axis& a : stage.axes) out.push_back(a.size);
-  return out;
-}
 
 // factor * the product of all, or nothing beyond 63 bits.
 std::optional<std::int64_t> product(std::int64_t factor, const std::vector<std::int64_t>& sizes) {

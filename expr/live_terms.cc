@@ -15,17 +15,17 @@ namespace tilescope::expr {
 namespace {
 
 // No sum of a few such numbers overflows.
-constexpr std::int64_t kGreatest = std::int64_t{1} << 40;
+constexpr std::int64_t kGreatestTerm = std::int64_t{1} << 40;
 
 // factor * coordinate + add >= 0; nothing where a number of it is too great.
 std::optional<HalfSpace> half_space(const Coordinate& c, std::int64_t factor, std::int64_t add) {
   HalfSpace h{{}, factor * c.offset + add};
   for (const Term& t : c.terms) {
-    if (std::abs(t.coefficient) > kGreatest) return std::nullopt;
+    if (std::abs(t.coefficient) > kGreatestTerm) return std::nullopt;
     h.terms.push_back({t.axis, factor * t.coefficient});
   }
   std::sort(h.terms.begin(), h.terms.end(), [](const Term& x, const Term& y) { return x.axis < y.axis; });
-  if (std::abs(h.offset) > kGreatest || h.terms.empty()) return std::nullopt;
+  if (std::abs(h.offset) > kGreatestTerm || h.terms.empty()) return std::nullopt;
   return h;
 }
 
@@ -100,11 +100,11 @@ class StageValues {
       const Coordinate& at = r.at[static_cast<std::size_t>(dim.axis)];
       for (const Term& t : at.terms) {
         const auto product = base::checked_mul(dim.coefficient, t.coefficient);
-        if (!product || std::abs(*product) > kGreatest) return std::nullopt;
+        if (!product || std::abs(*product) > kGreatestTerm) return std::nullopt;
         terms[t.axis] += *product;
       }
       const auto offset = base::checked_mul(dim.coefficient, at.offset);
-      if (!offset || std::abs(*offset) > kGreatest) return std::nullopt;
+      if (!offset || std::abs(*offset) > kGreatestTerm) return std::nullopt;
       sum.offset += *offset;
     }
     for (const auto& [axis, coefficient] : terms)

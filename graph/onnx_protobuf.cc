@@ -24,7 +24,7 @@ using onnx::AttributeProto;
 using onnx::TensorProto;
 
 // A message nests only so deep before it is no model.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxMessageDepth = 64;
 
 // Memory of one message. A file of empty messages would be a hundred times as large as messages.
 thread_local std::size_t memory_left = 0;
@@ -244,7 +244,7 @@ auto with_message(google::protobuf::io::ZeroCopyInputStream& bytes, std::uintmax
                   base::Diagnostics& diags, const Use& use) -> decltype(use(Message())) {
   google::protobuf::Arena arena(limited_memory(size));
   google::protobuf::io::CodedInputStream coded(&bytes);
-  coded.SetRecursionLimit(kMaxDepth);
+  coded.SetRecursionLimit(kMaxMessageDepth);
   try {
     auto* const message = google::protobuf::Arena::CreateMessage<Message>(&arena);
     if (message->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return use(*message);

@@ -14,11 +14,6 @@ namespace {
 // Beyond these the notation has no axes, and no loop would end.
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
-Shape of_one_at_least(Shape shape) {
-  if (shape.empty()) shape.push_back(1);
-  return shape;
-}
-
 Names of_one_at_least(Names at) {
   if (at.empty()) at.emplace_back("0");
   return at;

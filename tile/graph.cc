@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::int64_t kAlignment = 32;  // bytes
 
-struct Interval {
+struct IndexRange {
   std::int64_t low = 0, high = 0;  // both inside
 };
 
 // Where one affine coordinate goes while every loop starts at 0.
-Interval interval_of(const expr::Coordinate& c, const Extents& loops) {
-  Interval out{c.offset, c.offset};
+IndexRange interval_of(const expr::Coordinate& c, const Extents& loops) {
+  IndexRange out{c.offset, c.offset};
   for (const expr::Term& t : c.terms) {
     const std::int64_t end = t.coefficient * (loops[static_cast<std::size_t>(t.axis)] - 1);
     (end < 0 ? out.low : out.high) += end;
@@ -97,13 +97,13 @@ TileShape read_box(const TileGraph& graph, std::size_t stage, int tensor, const 
   const std::vector<std::int64_t>& shape = graph.tensor(tensor).shape;
   TileShape box;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::optional<Interval> all;
+    std::optional<IndexRange> all;
     bool affine = true;
     for (const expr::Read& r : graph.stage(stage).reads) {
       if (r.tensor != tensor) continue;
       affine = affine && r.at[d].affine();
-      const Interval one = interval_of(r.at[d], loops);
-      all = all ? Interval{std::min(all->low, one.low), std::max(all->high, one.high)} : one;
+      const IndexRange one = interval_of(r.at[d], loops);
+      all = all ? IndexRange{std::min(all->low, one.low), std::max(all->high, one.high)} : one;
     }
     const std::int64_t extent = affine && all ? all->high - all->low + 1 : shape[d];
     box.push_back(clip == Clip::kTensor ? std::min(extent, shape[d]) : extent);

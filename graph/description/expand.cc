@@ -21,7 +21,7 @@
 namespace tilescope::graph {
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;  // of blocks
+constexpr std::size_t kMaxBlockDepth = 64;  // of blocks
 
 class Expander {
  public:
@@ -309,7 +309,7 @@ class Expander {
   Results use_once(const Block& block, const Call& c, const Scope& caller, const Results& arguments) {
     if (std::find(active_.begin(), active_.end(), &block) != active_.end())
       fail(c.at, fmt::format("the block '{}' uses itself", block.name));
-    if (active_.size() == kMaxDepth) fail(c.at, fmt::format("blocks inside more than {} others", kMaxDepth));
+    if (active_.size() == kMaxBlockDepth) fail(c.at, fmt::format("blocks inside more than {} others", kMaxBlockDepth));
     if (arguments.size() != block.takes.size())
       fail(c.at, fmt::format("'{}' takes {} tensor{}, got {}", block.name, block.takes.size(),
                              block.takes.size() == 1 ? "" : "s", arguments.size()));

@@ -14,7 +14,7 @@ namespace tilescope::graph {
 namespace {
 
 constexpr std::array<std::string_view, 3> kFunctions = {"min", "max", "ceil_div"};
-constexpr int kMaxDepth = 32;
+constexpr int kMaxCallDepth = 32;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -144,7 +144,7 @@ class LineReader {
 
   Argument argument(const Part& p, int depth) const {
     if (p.begin == p.end) fail(p.begin, "expected a value, got nothing");
-    if (depth > kMaxDepth) fail(p.begin, fmt::format("calls inside more than {} others", kMaxDepth));
+    if (depth > kMaxCallDepth) fail(p.begin, fmt::format("calls inside more than {} others", kMaxCallDepth));
     Argument out{{}, place(p.begin)};
     if (text_[p.begin] == '[') {
       const std::vector<Part> parts = split(inside(p.begin, p));

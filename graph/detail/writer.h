@@ -37,6 +37,12 @@ inline constexpr std::int64_t kGreatestInteger = std::int64_t{1} << 42;
 // a * b, refused where it does not fit 64 bits.
 std::int64_t times(std::int64_t a, std::int64_t b);
 
+// The notation has no tensors without dimensions.
+inline Shape of_one_at_least(Shape shape) {
+  if (shape.empty()) shape.push_back(1);
+  return shape;
+}
+
 using Names = std::vector<std::string>;
 
 class Writer {

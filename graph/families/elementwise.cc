@@ -83,14 +83,14 @@ const std::map<std::string, OfTwo, std::less<>>& functions_of_two() {
   return kFunctions;
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_plain_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // The body with every word of the map replaced.
 std::string filled(std::string_view body, const std::map<std::string, std::string, std::less<>>& words) {
   std::string out;
   for (std::size_t i = 0; i < body.size();) {
     std::size_t end = i;
-    while (end < body.size() && is_letter(body[end])) ++end;
+    while (end < body.size() && is_plain_letter(body[end])) ++end;
     const auto word = words.find(body.substr(i, end - i));
     if (end == i) ++end;
     out += word == words.end() ? std::string(body.substr(i, end - i)) : word->second;

@@ -9,15 +9,6 @@
 #include "graph/detail/writer.h"
 
 namespace tilescope::graph {
-namespace {
-
-// The notation has no tensors without dimensions.
-Shape of_one_at_least(Shape shape) {
-  if (shape.empty()) shape.push_back(1);
-  return shape;
-}
-
-}  // namespace
 
 std::optional<expr::Expression> build_written(const WrittenStages& written,
                                               const std::vector<std::optional<Operand>>& inputs, base::Position at,

@@ -12,6 +12,7 @@
 #include "model/bsp/bound.h"
 #include "model/bsp/detail/halo.h"
 #include "model/bsp/detail/phase.h"
+#include "model/bsp/detail/real.h"
 #include "model/bsp/detail/work_counts.h"
 #include "tile/bsp/memory.h"
 
@@ -21,8 +22,6 @@ namespace {
 using base::ceil_div;
 using tile::BspStage;
 using tile::Dataflow;
-
-double of(std::int64_t n) { return static_cast<double>(n); }
 
 const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec& a) {
   for (const arch::ComputeSpec& c : a.compute)

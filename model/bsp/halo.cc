@@ -5,15 +5,12 @@
 #include <cstdlib>
 
 #include "base/integer.h"
+#include "model/bsp/detail/places.h"
 
 namespace tilescope::model::bsp {
 namespace {
 
 using tile::BspStage;
-
-std::int64_t coordinate(const BspStage& s, std::size_t axis, std::int64_t core) {
-  return core / s.core_stride(axis) % s.grid[axis];
-}
 
 // Cores along an axis that have iterations; the iterations of one of them.
 std::int64_t used(const BspStage& s, std::size_t axis) {

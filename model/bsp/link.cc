@@ -10,14 +10,9 @@
 #include "arch/hierarchy.h"
 #include "arch/ports.h"
 #include "base/integer.h"
+#include "model/bsp/detail/real.h"
 
 namespace tilescope::model::bsp {
-namespace {
-
-double of(std::int64_t n) { return static_cast<double>(n); }
-double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
-
-}  // namespace
 
 LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
     : link_(arch::core_link(a)),

@@ -13,15 +13,13 @@
 #include "base/integer.h"
 #include "model/bsp/detail/halo.h"
 #include "model/bsp/detail/places.h"
+#include "model/bsp/detail/real.h"
 
 namespace tilescope::model::bsp {
 namespace {
 
 // Up to which a count takes tens of milliseconds at most.
 constexpr std::int64_t kMaxCores = 2048;
-
-double of(std::int64_t n) { return static_cast<double>(n); }
-double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
 
 }  // namespace
 

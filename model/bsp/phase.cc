@@ -8,14 +8,13 @@
 #include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "model/bsp/detail/halo.h"
+#include "model/bsp/detail/real.h"
 
 namespace tilescope::model::bsp {
 namespace {
 
 using base::ceil_div;
 using tile::Dataflow;
-
-double of(std::int64_t n) { return static_cast<double>(n); }
 
 // The slice that a ring's core brings of what they gather.
 tile::Extents cut(tile::Extents tile, const tile::OperandDataflow& m) {

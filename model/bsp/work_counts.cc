@@ -12,6 +12,7 @@
 #include "base/integer.h"
 #include "model/bsp/detail/brought.h"
 #include "model/bsp/detail/places.h"
+#include "model/bsp/detail/real.h"
 #include "model/bsp/estimate.h"
 #include "tile/bsp/memory.h"
 
@@ -22,8 +23,6 @@ using base::ceil_div;
 using tile::BspStage;
 using tile::Dataflow;
 using tile::Window;
-
-double of(std::int64_t n) { return static_cast<double>(n); }
 
 // Blocks of an axis that all its cores have over all steps, by their lengths; none of which is 0. Blocks of a part
 // follow each other, the last one may be shorter, and so may the last part.
