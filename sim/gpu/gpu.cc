@@ -77,7 +77,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
 
 Cycle Gpu::end() const {
   Cycle last = end_;
-  for (const Core& c : cores_) last = std::max(last, c.stored());
+  for (const Core& c : cores_) last = std::max(last, c.memory().stored());
   return last;
 }
 
@@ -124,7 +124,7 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   requests_.clear();
   unserved_.clear();
   for (const int c : ran) {
-    std::vector<MemoryRequest>& asked = core(c).outbox();
+    std::vector<MemoryRequest>& asked = core(c).memory().outbox();
     if (pairs_) pairs_->pair(asked, core(c).take_copies(), end, unserved_);
     requests_.insert(requests_.end(), asked.begin(), asked.end());
     asked.clear();
@@ -138,9 +138,9 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   }
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     if (const std::size_t soon = i + 2 * kAhead; soon < replies_.size())
-      core(replies_[soon].core).expect(replies_[soon].ticket);
+      core(replies_[soon].core).memory().expect(replies_[soon].ticket);
     if (const std::size_t next = i + kAhead; next < replies_.size())
-      core(replies_[next].core).expect_now(replies_[next].ticket);
+      core(replies_[next].core).memory().expect_now(replies_[next].ticket);
     core(replies_[i].core).reply(replies_[i]);
     touch(replies_[i].core);
   }
@@ -236,7 +236,7 @@ void Gpu::show(Cycle until) {
   for (const Core& c : cores_) c.show(until);
   if (own_ != nullptr) own_->show(*timeline_, until);
   std::int64_t outstanding = 0;
-  for (const Core& c : cores_) outstanding += c.outstanding();
+  for (const Core& c : cores_) outstanding += c.memory().outstanding();
   timeline_->sample(Counter::kOutstanding, until, static_cast<double>(outstanding));
   timeline_->sample(Counter::kResidentWarps, until, static_cast<double>(resident_blocks_ * warps_per_block_));
   timeline_->settled(until);
