@@ -20,7 +20,7 @@ struct ConfigurationRow {
 
 struct Configurations {
   std::vector<ConfigurationRow> rows;  // best first
-  base::Value document;                // docs/json.md, CONFIGURATIONS
+  base::Value document;                // docs/json.md, compile
   std::string error;                   // why there are none
 };
 

@@ -207,7 +207,7 @@ CLI::Option* add_search(CLI::App& command, std::string& search) {
   return command
       .add_option(
           "--search", search,
-          fmt::format("How programs are found, one of {} (docs/search.md)", fmt::join(api::search_names(), ", ")))
+          fmt::format("How programs are found, one of {} (docs/construct.md)", fmt::join(api::search_names(), ", ")))
       ->capture_default_str();
 }
 

@@ -171,7 +171,9 @@ void add_sensitivity(CLI::App& app, int& status) {
   experiments::SensitivityRequest& r = o->request;
   r.sweep.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sensitivity", "Which axes of a sweep an objective depends on");
-  command->add_option("SPEC", r.sweep.file, "The sweep's file, YAML (docs/sweep.md)")->required()->check(some_text());
+  command->add_option("SPEC", r.sweep.file, "The sweep's file, YAML (docs/exploring.md)")
+      ->required()
+      ->check(some_text());
   command
       ->add_option("--objective", r.objective,
                    "One of the file's objectives by name, or an expression over results: energy, 'time * price'")

@@ -206,7 +206,7 @@ void add_sweep(CLI::App& app, int& status) {
   o->request.tool_version = api::tool_version();
   CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
   CLI::Option* file =
-      command->add_option("SPEC", o->request.file, "The sweep's file, YAML (docs/sweep.md)")->check(some_text());
+      command->add_option("SPEC", o->request.file, "The sweep's file, YAML (docs/exploring.md)")->check(some_text());
   CLI::Option* store = command
                            ->add_option("--store", o->request.store,
                                         "The store, one SQLite file: made where it is not there, else gone on with")

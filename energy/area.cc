@@ -138,7 +138,7 @@ void compare_with_stated(const arch::DieSpec& die, DieArea& out, base::Diagnosti
   if (*out.difference > 0)
     diags.note(die.places.of("area"),
                fmt::format("die.area: the parts of {} are {:.0f} mm2, {:.0f} % more than the {:.4g} mm2 that are "
-                           "stated; docs/area.md says how far off the rules are",
+                           "stated; docs/energy.md says how far off the rules are",
                            die.name, out.die_mm2, 100 * *out.difference, die.area->v));
 }
 
@@ -149,7 +149,7 @@ std::optional<DieArea> area_of(const arch::ArchSpec& a, const Technology& techno
   if (!a.die) {
     diags.error(chip,
                 fmt::format("the chip {} has no `die`, which area and price follow from; state its name, node, and "
-                            "what is built (docs/area.md)",
+                            "what is built (docs/energy.md)",
                             a.name));
     return std::nullopt;
   }

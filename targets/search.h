@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Search methods and their options (docs/search.md).
+// Search methods and their options (docs/construct.md).
 
 #include <cstddef>
 #include <cstdint>

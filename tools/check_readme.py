@@ -8,8 +8,8 @@ Lines must be equal but for blanks at their ends. In a line that holds `...` eac
 any number and a run of blanks for any run of blanks; a line that is `...` alone stands for any number of lines.
 Comments just above a block: `<!-- not run: REASON -->` leaves it out, `<!-- exit status: N -->` expects its last command
 to end so (0 where nothing is said).
-Links: every relative link of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/*.md leads to a file that exists, and what
-follows its `#` is a heading there, as GitHub names them. --links checks these alone, without a build.
+Links: every relative link of README.md, CHANGELOG.md, CONTRIBUTING.md, docs/*.md and README.md of experiments/ leads to a
+file that exists, and what follows its `#` is a heading there, as GitHub names them. --links checks these alone, without a build.
 --build: the build folder that stands for `build/` in commands, for builds elsewhere.
 """
 import argparse
@@ -193,7 +193,8 @@ def check_links(document, root):
 
 def documents(root):
     named = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
-    return [path for path in named if path.exists()] + sorted((root / "docs").glob("*.md"))
+    pages = sorted((root / "docs").glob("*.md")) + sorted((root / "experiments").rglob("README.md"))
+    return [path for path in named if path.exists()] + pages
 
 
 def check(root, build, pages=("README.md",)):

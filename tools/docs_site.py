@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents as a static site: python3 tools/docs_site.py [--root DIR]
 
-Lays out build/docs/pages: README.md as index.md, CHANGELOG.md, CONTRIBUTING.md, docs/*.md and what they show; a link to any
-other file of the tree leads to a copy of it under source/, a link to a folder to a list of its files. Then mkdocs renders
-build/docs/site by mkdocs.yml, and every link of every page is followed, headings included. Exit status 1 where one leads
-nowhere, 2 where mkdocs is not installed or refuses.
+Lays out build/docs/pages: README.md as index.md, CHANGELOG.md, CONTRIBUTING.md, docs/*.md,
+experiments/studies/NAME/README.md as study_NAME.md, and what they show; a link to any other file of the tree leads to a
+copy of it under source/, a link to a folder to a list of its files. Then mkdocs renders build/docs/site by mkdocs.yml, and
+every link of every page is followed, headings included. Exit status 1 where one leads nowhere, 2 where mkdocs is not
+installed or refuses.
 """
 import argparse
 import html.parser
@@ -65,6 +66,8 @@ class Layout:
         self.root, self.out = root, out
         self.pages = {root / name: page for name, page in FIRST.items() if (root / name).exists()}
         self.pages |= {path: path.name for path in sorted((root / "docs").glob("*.md"))}
+        self.pages |= {path: f"study_{path.parent.name}.md"
+                       for path in sorted((root / "experiments/studies").glob("*/README.md"))}
         self.nothing = []  # links without a target: (page, target)
 
     def write(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Measured rows in their file format, JSON lines (docs/measure.md). For the .cc files of experiments/ and for tests.
+// Measured rows in their file format, JSON lines (docs/accuracy.md). For the .cc files of experiments/ and for tests.
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The store of sweeps: requests, chips, operators and their results in one SQLite file that any tool reads
-// (docs/sweep.md lists its tables and the view `results`). This is its reader. Times are in microseconds.
+// (docs/exploring.md has its view `results`). This is its reader. Times are in microseconds.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experiments/studies/area/run: the aims of docs/area.md, and rows of one's own.
+"""experiments/studies/area/run: the aims of docs/energy.md, and rows of one's own.
 
     area_study_test.py BUILD_FOLDER
 """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A node of a program document for a machine of tiles that exchange (docs/json.md, PROGRAM OF TILES THAT EXCHANGE).
+// A node of a program document for a machine of tiles that exchange (docs/tiles.md).
 
 #include <functional>
 #include <memory>

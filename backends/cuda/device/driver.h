@@ -21,7 +21,7 @@ class DeviceError : public std::runtime_error {
 
 using Address = std::uint64_t;  // in device memory
 
-// Properties of a device; docs/measure.md says how each figure is compared with a described chip.
+// Properties of a device; docs/accuracy.md says how each figure is compared with a described chip.
 struct DeviceFigures {
   std::string name;
   std::string bus;  // PCI bus id, by which other libraries identify the device

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A sweep's file: which chips are asked what about which operators (docs/sweep.md). For the .cc files of experiments/
-// alone.
+// A sweep's file: which chips are asked what about which operators (docs/exploring.md). For the .cc files of
+// experiments/ alone.
 
 #include <cstdint>
 #include <optional>
