@@ -17,7 +17,7 @@ foreach(linker mold lld)
   endif()
 endforeach()
 
-# Folders are compiled some files at a time: with CMAKE_UNITY_BUILD set to
-# this. All of them then take half the time, and one of them three times as long: who edits them may switch it off.
+# Folders are compiled some files at a time: with CMAKE_UNITY_BUILD set to this. All files then take half the time, and
+# one of them three times as long: who edits them may switch it off.
 option(TILESCOPE_UNITY "Compile several files of a folder at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
