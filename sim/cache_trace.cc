@@ -10,17 +10,17 @@
 namespace tilescope::sim {
 namespace {
 
-constexpr Cycle kNever = CacheHierarchy::kNever;
+constexpr Cycle kNeverDue = CacheHierarchy::kNever;
 
 // Requests of a port in their order, so many of which are under way.
-struct Port {
+struct TracePort {
   std::vector<int> tickets;
   std::size_t sent = 0;
   std::int64_t under_way = 0;
   bool may_send(std::int64_t window) const { return sent < tickets.size() && under_way < window; }
 };
 
-std::vector<CacheRequest> parts_of(const std::vector<TraceRequest>& trace, const CacheHierarchy& caches) {
+std::vector<CacheRequest> requests_of(const std::vector<TraceRequest>& trace, const CacheHierarchy& caches) {
   std::vector<CacheRequest> parts;
   const std::int64_t line = caches.line_bytes();
   for (const TraceRequest& r : trace)
@@ -46,7 +46,7 @@ class CacheReplay {
   }
 
   void run() {
-    for (Cycle at = next(0_cycles); at != kNever; at = next(at)) turn(at, caches_.turn_of(at) + caches_.turn());
+    for (Cycle at = next(0_cycles); at != kNeverDue; at = next(at)) turn(at, caches_.turn_of(at) + caches_.turn());
   }
 
   CacheTraceResult result(bool from_arrival) const {
@@ -73,20 +73,20 @@ class CacheReplay {
   Cycle next(Cycle from) const {
     Cycle at = caches_.next();
     if (!replies_.empty()) at = std::min(at, replies_.top().at);
-    for (const Port& p : ports_)
+    for (const TracePort& p : ports_)
       if (p.may_send(window_)) at = std::min(at, arrival(p));
-    return at == kNever ? kNever : std::max(at, from);
+    return at == kNeverDue ? kNeverDue : std::max(at, from);
   }
 
-  Cycle arrival(const Port& p) const { return parts_[static_cast<std::size_t>(p.tickets[p.sent])].at; }
+  Cycle arrival(const TracePort& p) const { return parts_[static_cast<std::size_t>(p.tickets[p.sent])].at; }
 
   void turn(Cycle begin, Cycle end) {
     requests_.clear();
-    for (Port& p : ports_) send(p, begin, end);
+    for (TracePort& p : ports_) send(p, begin, end);
     while (!replies_.empty() && replies_.top().at < end) {
       const CacheReply reply = replies_.top();
       replies_.pop();
-      Port& p = ports_[static_cast<std::size_t>(reply.ticket) % ports_.size()];
+      TracePort& p = ports_[static_cast<std::size_t>(reply.ticket) % ports_.size()];
       --p.under_way;
       send(p, reply.at, end);
     }
@@ -98,7 +98,7 @@ class CacheReplay {
     }
   }
 
-  void send(Port& p, Cycle from, Cycle end) {
+  void send(TracePort& p, Cycle from, Cycle end) {
     for (; p.may_send(window_); ++p.sent, ++p.under_way) {
       const auto ticket = static_cast<std::size_t>(p.tickets[p.sent]);
       CacheRequest r = parts_[ticket];
@@ -111,7 +111,7 @@ class CacheReplay {
 
   CacheHierarchy& caches_;
   const std::vector<CacheRequest>& parts_;
-  std::vector<Port> ports_;
+  std::vector<TracePort> ports_;
   std::int64_t window_;
   std::vector<Cycle> sent_at_;
   std::priority_queue<CacheReply, std::vector<CacheReply>, Later> replies_;
@@ -125,7 +125,7 @@ CacheTraceResult replay_through_caches(const std::vector<TraceRequest>& trace, c
                                        const Injection& injection) {
   using Kind = Injection::Kind;
   CacheHierarchy caches(chip);
-  std::vector<CacheRequest> parts = parts_of(trace, caches);
+  std::vector<CacheRequest> parts = requests_of(trace, caches);
   std::int64_t bytes = 0;
   for (CacheRequest& r : parts) {
     if (injection.kind == Kind::kRate)

@@ -10,7 +10,7 @@ namespace tilescope::sim {
 namespace {
 
 using lower::AffineTerm;
-using Kind = SegmentNode::Kind;
+using SegmentKind = SegmentNode::Kind;
 
 constexpr std::int64_t kAnyAmount = 0;  // instead of a modulus
 
@@ -61,10 +61,10 @@ Segment::Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, s
 
 void Segment::collect(const std::vector<SegmentNode>& nodes) {
   for (const SegmentNode& n : nodes) {
-    if (n.kind == Kind::kLoop) loops_.push_back(n.index);
-    if (n.kind == Kind::kLoop && n.unrolled) gone_.push_back(n.index);
-    if (n.kind == Kind::kIf) ifs_.push_back(&n);
-    if (n.kind == Kind::kCopy) copies_.push_back(&n);
+    if (n.kind == SegmentKind::kLoop) loops_.push_back(n.index);
+    if (n.kind == SegmentKind::kLoop && n.unrolled) gone_.push_back(n.index);
+    if (n.kind == SegmentKind::kIf) ifs_.push_back(&n);
+    if (n.kind == SegmentKind::kCopy) copies_.push_back(&n);
     collect(n.children);
   }
 }
@@ -189,7 +189,7 @@ bool Segment::alike_inside(const std::vector<SegmentNode>& nodes, int index, std
   for (const SegmentNode& n : nodes) {
     for (const auto& g : n.guards)
       if (!guard_alike(g.value, g.bound, index, warp, u)) return false;
-    if (n.kind == Kind::kCopy) {
+    if (n.kind == SegmentKind::kCopy) {
       if (moves(n.access->shared_bytes(), index, bank_width_)) return false;
       for (const auto& g : n.access->guards())
         if (!guard_alike(g.value, g.bound, index, warp, u)) return false;
@@ -217,11 +217,11 @@ SegmentCost Segment::walk(const std::vector<SegmentNode>& nodes, std::int64_t wa
 
 SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) {
   switch (n.kind) {
-    case Kind::kLoop:
+    case SegmentKind::kLoop:
       return walk_loop(n, warp, u);
-    case Kind::kCopy:
+    case SegmentKind::kCopy:
       return walk_copy(n, warp, u);
-    case Kind::kCompute: {
+    case SegmentKind::kCompute: {
       SegmentCost c;
       c.issue = n.cost.issue;
       c.operands = n.cost.operands;
@@ -232,7 +232,7 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
       for (const Operations& o : n.cost.operations) c.add(o, 1);
       return c;
     }
-    case Kind::kIf:
+    case SegmentKind::kIf:
       for (const auto& g : n.guards) {
         const std::int64_t v = indices_.common(g.value, u, {});
         if (v < 0 || v >= g.bound) return {};
@@ -269,7 +269,7 @@ SegmentCost Segment::walk_loop(const SegmentNode& loop, std::int64_t warp, Unifo
 
 bool Segment::may_repeat(const std::vector<SegmentNode>& body, int loop) const {
   return std::any_of(body.begin(), body.end(), [&](const SegmentNode& n) {
-    if (n.kind != Kind::kCopy) return may_repeat(n.children, loop);
+    if (n.kind != SegmentKind::kCopy) return may_repeat(n.children, loop);
     const auto moves_with = [&](int l) { return moves(n.access->shared_bytes(), l, kAnyAmount); };
     return !moves_with(loop) || std::count_if(gone_.begin(), gone_.end(), moves_with) > 1;
   });

@@ -12,7 +12,7 @@ namespace tilescope::sim {
 namespace {
 
 // Requests, and served ones, ahead of the one in hand whose memory is asked for.
-constexpr std::size_t kAhead = 8;
+constexpr std::size_t kLinesAhead = 8;
 // Beyond this part of a cache, some of its sets are full while others have room: with lines that fall on 16 ways at
 // random one set of 250 at a half, one of five at 0.85.
 constexpr double kFits = 0.5;
@@ -49,8 +49,8 @@ std::int64_t DeviceMemory::bytes_of(std::uint32_t sectors) const { return std::p
 void DeviceMemory::run(std::span<const MemoryRequest> requests, Cycle end, std::vector<MemoryReply>& replies) {
   advance(end, replies);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (i + 2 * kAhead < requests.size()) expect(requests[i + 2 * kAhead].line);
-    if (i + kAhead < requests.size()) expect_now(requests[i + kAhead].line);
+    if (i + 2 * kLinesAhead < requests.size()) expect(requests[i + 2 * kLinesAhead].line);
+    if (i + kLinesAhead < requests.size()) expect_now(requests[i + kLinesAhead].line);
     accept(requests[i], replies);
   }
   send(end, replies);
@@ -363,8 +363,8 @@ void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   next_ = kNever;
   note_next(dram_->next());
   for (std::size_t i = 0; i < served_.size(); ++i) {
-    if (i + 2 * kAhead < served_.size()) expect(served_[i + 2 * kAhead]);
-    if (i + kAhead < served_.size()) expect_now(served_[i + kAhead]);
+    if (i + 2 * kLinesAhead < served_.size()) expect(served_[i + 2 * kLinesAhead]);
+    if (i + kLinesAhead < served_.size()) expect_now(served_[i + kLinesAhead]);
     finish(served_[i], replies);
   }
 }
