@@ -28,7 +28,7 @@ Dram::Dram(const arch::ArchSpec& a) : cores_(a.core.count), map_(of_one_channel(
   clocks_ = ClockRatio(dram.clock, a.clock);
   const DramSpec spec = dram_spec(dram);
   of_burst_ = spec.clocks_per_burst();
-  channels_.assign(static_cast<std::size_t>(dram.channels), DramChannel(spec));
+  for (std::int64_t c = 0; c < dram.channels; ++c) channels_.emplace_back(spec);
   if (dram.latency) rest_ = std::max(0_cycles, Cycle(dram.latency->n) - clocks_.cycle_at(conflict_clocks(spec, 1)));
 }
 

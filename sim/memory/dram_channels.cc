@@ -7,9 +7,9 @@
 namespace tilescope::sim {
 
 DramChannels::DramChannels(const DramSpec& spec, std::int64_t channels)
-    : spec_(spec),
-      channels_(static_cast<std::size_t>(channels / spec.pseudo_channels), DramChannel(spec)),
-      next_of_(channels_.size(), kNever) {}
+    : spec_(spec), next_of_(static_cast<std::size_t>(channels / spec.pseudo_channels), kNever) {
+  for (std::size_t c = 0; c < next_of_.size(); ++c) channels_.emplace_back(spec);
+}
 
 Clock DramChannels::push(const DramAccess& access) {
   const auto c = static_cast<std::size_t>(spec_.controller_of(access.channel));

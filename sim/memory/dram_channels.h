@@ -2,6 +2,7 @@
 #pragma once
 // The chip's own DRAM: a DramChannel for each controller.
 
+#include <deque>
 #include <vector>
 
 #include "sim/memory/dram_model.h"
@@ -28,7 +29,7 @@ class DramChannels final : public DramModel {
 
  private:
   DramSpec spec_;
-  std::vector<DramChannel> channels_;
+  std::deque<DramChannel> channels_;
   std::vector<Clock> next_of_;  // by controller
   Clock next_ = kNever;         // minimum of next_of_
   Watcher watcher_;

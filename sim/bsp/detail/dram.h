@@ -6,6 +6,7 @@
 // Ignores: the way of requests, which the level's latency has; that a port which cannot send holds up its channel.
 
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,7 @@ class Dram {
   Clock of_burst_ = 1_nck;
   Cycle rest_{};    // of the latency, that no part of a channel takes
   AddressMap map_;  // of one channel
-  std::vector<DramChannel> channels_;
+  std::deque<DramChannel> channels_;
   std::vector<std::int64_t> left_;  // requests under way, by transfer
   std::vector<DramServed> served_;
   LevelStatistics statistics_;
