@@ -7,6 +7,22 @@ include(CMakePackageConfigHelpers)
 set(data ${CMAKE_INSTALL_DATADIR}/tilescope)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilescope)
 
+# Libraries of two versions would stand beside each other in a prefix, with the data of the one that came last.
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" interface ${PROJECT_VERSION})
+file(WRITE ${PROJECT_BINARY_DIR}/version.txt "${PROJECT_VERSION}\n")
+foreach(component tools library data)
+  install(CODE "
+    set(version \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${data}/version.txt\")
+    if(EXISTS \"\${version}\")
+      file(STRINGS \"\${version}\" there)
+      if(NOT \"\${there}\" MATCHES \"^${interface}[.]\")
+        message(FATAL_ERROR \"\${CMAKE_INSTALL_PREFIX} has Tilescope \${there}, and this is ${PROJECT_VERSION}: \"
+                            \"two versions in one prefix would share data. Remove that one first, or choose another prefix.\")
+      endif()
+    endif()" COMPONENT ${component})
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/version.txt DESTINATION ${data} COMPONENT data)
+
 install(TARGETS tilescope tilescope_gpu RUNTIME COMPONENT tools)
 set(completion ${PROJECT_SOURCE_DIR}/cli/completion)
 install(FILES ${completion}/tilescope.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
@@ -31,7 +47,9 @@ foreach(file arch/schema.json expr/suite.schema.json graph/network.schema.json e
   get_filename_component(parent ${file} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${data}/${parent} COMPONENT data)
 endforeach()
-install(FILES ${PROJECT_BINARY_DIR}/web/report.html DESTINATION ${data}/build/web COMPONENT data OPTIONAL)
+if(TILESCOPE_WITH_WEB)
+  install(FILES ${PROJECT_BINARY_DIR}/web/report.html DESTINATION ${data}/build/web COMPONENT data OPTIONAL)
+endif()
 
 file(RELATIVE_PATH pc_libdir /${CMAKE_INSTALL_PREFIX} /${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tilescope.pc.in ${PROJECT_BINARY_DIR}/tilescope.pc @ONLY)

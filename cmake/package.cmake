@@ -40,9 +40,9 @@ file(WRITE ${PROJECT_BINARY_DIR}/changelog "tilescope (${PROJECT_VERSION}) stabl
 ")
 execute_process(COMMAND gzip -9nf ${PROJECT_BINARY_DIR}/changelog)
 
-# tilescope_package(GROUP NAME COMPONENTS... [DEPENDS text] ABOUT sentence)
+# tilescope_package(GROUP NAME COMPONENTS... [DEPENDS text] [RECOMMENDS text] ABOUT sentence)
 function(tilescope_package group name)
-  cmake_parse_arguments(ARG "" "DEPENDS;SECTION;ABOUT" "COMPONENTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DEPENDS;RECOMMENDS;SECTION;ABOUT" "COMPONENTS" ${ARGN})
   string(TOUPPER ${group} GROUP)
   foreach(component IN LISTS ARG_COMPONENTS)
     string(TOUPPER ${component} COMPONENT)
@@ -50,6 +50,9 @@ function(tilescope_package group name)
   endforeach()
   set(CPACK_DEBIAN_${GROUP}_PACKAGE_NAME ${name} PARENT_SCOPE)
   set(CPACK_DEBIAN_${GROUP}_PACKAGE_DEPENDS "${ARG_DEPENDS}" PARENT_SCOPE)
+  if(ARG_RECOMMENDS)
+    set(CPACK_DEBIAN_${GROUP}_PACKAGE_RECOMMENDS "${ARG_RECOMMENDS}" PARENT_SCOPE)
+  endif()
   if(ARG_SECTION)
     set(CPACK_DEBIAN_${GROUP}_PACKAGE_SECTION ${ARG_SECTION} PARENT_SCOPE)
   endif()
@@ -69,8 +72,9 @@ tilescope_package(shared libtilescope COMPONENTS library data SECTION libs
   ABOUT "The library, and the devices, suites and networks that come with it.")
 tilescope_package(develop libtilescope-dev COMPONENTS devel systemc DEPENDS "libtilescope ${same}" SECTION libdevel
   ABOUT "Headers, CMake and pkg-config files, and SystemC modules.")
-tilescope_package(module python3-tilescope COMPONENTS python DEPENDS "libtilescope ${same}, python3, python3-numpy"
-  SECTION python ABOUT "The Python module.")
+# Columns as arrays take numpy, DataFrames pandas; nothing else of the module does.
+tilescope_package(module python3-tilescope COMPONENTS python DEPENDS "libtilescope ${same}, python3"
+  RECOMMENDS "python3-numpy, python3-pandas" SECTION python ABOUT "The Python module.")
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_SHARED_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 include(CPack)

@@ -8,6 +8,10 @@
 //
 // Ignores: its caches' policies and queues, its network beyond the width of a flit, and everything of power.
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "import/formats.h"
@@ -92,6 +96,7 @@ constexpr FigureRow kFigures[] = {
     {"memory.dram.channels", "gpgpu_n_mem", ""},
     {"memory.dram.width", "gpgpu_dram_buswidth * gpgpu_n_mem_per_ctrlr", "B"},
     {"memory.dram.burst", "gpgpu_dram_burst_length", ""},
+    {"memory.dram.row", "gpgpu_mem_addr_mapping.row", "B", "columns and bytes of an access"},
     {"memory.dram.banks", "gpgpu_dram_timing_opt.nbk", ""},
     {"memory.dram.bank_groups", "gpgpu_dram_timing_opt.nbkgrp", ""},
     {"memory.dram.queue_depth", "gpgpu_frfcfs_dram_sched_queue_size", "", {}, true},
@@ -290,6 +295,19 @@ void leave_parts(std::vector<MeaninglessRow>& rows, std::vector<std::string>& te
   }
 }
 
+// The bytes of a row, as a key: those that the bits of columns (C) and of an access (S) of the mapping count.
+void add_row(std::vector<Key>& keys) {
+  constexpr std::string_view kBits = "CcSs";
+  constexpr std::ptrdiff_t kMaxBits = 30;
+  const Key* mapping = find_key(keys, "gpgpu_mem_addr_mapping");
+  if (mapping == nullptr) return;
+  const std::string_view text = mapping->text;
+  const std::string_view bits = text.substr(text.find(';') == std::string_view::npos ? 0 : text.find(';') + 1);
+  const auto n = std::count_if(bits.begin(), bits.end(), [&](char c) { return kBits.find(c) != std::string::npos; });
+  if (n == 0 || n > kMaxBits) return;
+  keys.push_back({mapping->name + ".row", fmt::format("{}", std::int64_t{1} << n), mapping->at});
+}
+
 std::string target_of(const std::vector<Key>& keys) {
   const Key* major = find_key(keys, "gpgpu_compute_capability_major");
   const Key* minor = find_key(keys, "gpgpu_compute_capability_minor");
@@ -311,6 +329,7 @@ std::optional<Imported> import_gpgpusim(const Source& source, base::Diagnostics&
                "ptx_opcode_initiation_fp", "ptx_opcode_latency_dp", "ptx_opcode_initiation_dp"},
               kOpcodes, "an instruction that no entry of `compute` describes");
   const std::string target = target_of(keys);
+  add_row(keys);
   const Table table{kParts, kFigures, kWords, meaningless, kDefaults};
   return chip_like_ours(source, std::move(keys), table, target, "NVIDIA", diags);
 }

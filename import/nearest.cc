@@ -94,9 +94,10 @@ std::optional<Base> read_base(const std::string& name, base::Diagnostics& diags)
 }
 
 Resolved resolve(const Base& base, std::string_view path) {
-  constexpr std::string_view kMemory = "memory.", kCompute = "compute.";
+  constexpr std::string_view kMemory = "memory.", kCompute = "compute.", kLink = "link.";
   if (path.starts_with(kMemory)) return resolve_level(base, path.substr(kMemory.size()));
   if (path.starts_with(kCompute)) return resolve_unit(base, path.substr(kCompute.size()));
+  if (path.starts_with(kLink) && !base.chip.link) return nothing(base, "link");
   return {std::string(path), {}};
 }
 

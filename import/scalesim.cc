@@ -111,7 +111,8 @@ bool has_all(const Layer& layer, std::initializer_list<std::string_view> names, 
         }
     }
   if (missing.empty()) return true;
-  diags.error(layer.at, fmt::format("{}: no value for {}", layer.id, fmt::join(missing, ", ")));
+  diags.error(layer.at,
+              fmt::format("{}{}no value for {}", layer.id, layer.id.empty() ? "" : ": ", fmt::join(missing, ", ")));
   return false;
 }
 

@@ -42,6 +42,8 @@ class Application {
     for (const auto& [name, why] : left_) ledger_.leave(name, why);
     for (const MeaninglessRow& row : table_.meaningless)
       for (const std::string_view key : words_of(row.keys)) ledger_.leave(key, row.reason);
+    // The last formula of a figure is that of the oldest files: what it lacks is missing from all.
+    for (auto it = lacking_.rbegin(); it != lacking_.rend(); ++it) ledger_.leave(it->first, it->second);
     return std::move(figures_);
   }
 
@@ -86,7 +88,7 @@ class Application {
     const std::vector<std::string> names = names_in(row.formula);
     for (const std::string& name : names) add_base_number(name);
     for (const std::string& name : names)
-      if (key_of(name) == nullptr && !numbers_.contains(name)) return;
+      if (key_of(name) == nullptr && !numbers_.contains(name)) return lack(row, names, name);
     const Key* first = first_of(names);
     if (first == nullptr && !names.empty()) return;
     const bool is_formula = names.size() != 1 || names.front() != row.formula;
@@ -158,6 +160,22 @@ class Application {
     for (const std::string& name : names) left_.emplace_back(name, why);
   }
 
+  // A figure that cannot be made, for the input has no key `missing`. A key that no other row takes says so.
+  void lack(const FigureRow& row, const std::vector<std::string>& names, std::string_view missing) {
+    constexpr std::string_view kBase = "base.";
+    std::string why = fmt::format("no {}: the file states no {}", row.path, missing);
+    if (missing.starts_with(kBase))
+      why = fmt::format("no {}: the device has no {}", row.path, missing.substr(kBase.size()));
+    if (missing.starts_with('$')) {
+      const auto word =
+          std::find_if(table_.words.begin(), table_.words.end(), [&](const WordRow& w) { return w.path == missing; });
+      if (word == table_.words.end()) return;
+      why = fmt::format("no {}: {} is not {}", row.path, word->key, word->word);
+    }
+    for (const std::string& name : names)
+      if (find_key(ledger_.keys(), name) != nullptr) lacking_.emplace_back(name, why);
+  }
+
   void set(std::string path, std::string value, std::string rule, base::Position at) {
     made_by_[path] = rule;
     figures_.push_back({std::move(path), std::move(value), std::move(rule), at});
@@ -172,7 +190,8 @@ class Application {
   std::set<std::string> words_taken_, refused_;
   std::map<std::string, const Key*> said_by_;
   std::map<std::string, std::string> made_by_;
-  std::vector<std::pair<std::string, std::string>> left_;  // name, reason
+  std::vector<std::pair<std::string, std::string>> left_;     // name, reason
+  std::vector<std::pair<std::string, std::string>> lacking_;  // likewise, where no row of meaningless keys has one
   std::vector<Figure> figures_;
 };
 

@@ -35,8 +35,17 @@ constexpr ShapeRow kShapes[] = {
     {"gemm_ABZ", "M N K", "A[M][K] B[N][K] Z[M][N]"},
 };
 
+// The form of a problem that states none.
+constexpr const ShapeRow& kAssumed = kShapes[0];
+
 // Extents of the input that other keys give.
 constexpr std::string_view kFollow = "H W Hpad Wpad";
+
+// What a file may have beside its problem.
+constexpr std::string_view kOtherParts =
+    "arch architecture architecture_constraints mapspace mapspace_constraints constraints mapper mapping model "
+    "sparse_optimizations variables components compound_components globals layout ERT ART ERT_summary ART_summary "
+    "action_counts";
 
 constexpr std::int64_t kMaxSize = 1'000'000'000'000;
 
@@ -53,19 +62,26 @@ class Problem {
   std::optional<SuiteOperator> read(const std::string& id) {
     op_.id = id;
     op_.at = problem_.at;
-    const Value* shape = problem_.find("shape");
-    if (shape == nullptr) return fail(problem_.at, "the problem lacks the key 'shape'");
     const Value* instance = problem_.find("instance");
     instance_ = instance != nullptr ? instance : &problem_;
     instance_path_ = instance != nullptr ? path_ + "instance" : path_.substr(0, path_.empty() ? 0 : path_.size() - 1);
     if (instance_->get_if<base::Map>() == nullptr)
       return fail(instance_->at, "instance: expected a map of sizes, got " + instance_->describe());
     const std::size_t errors = diags_.count();
-    if (const auto* name = shape->get_if<std::string>())
+    const Value* shape = problem_.find("shape");
+    if (shape == nullptr && !has_sizes_of(kAssumed)) return fail(problem_.at, "the problem lacks the key 'shape'");
+    if (shape == nullptr) {
+      diags_.note(problem_.at, fmt::format("no shape: {}, as Timeloop assumes", kAssumed.name));
+      read_named(std::string(kAssumed.name), problem_.at);
+    } else if (const auto* name = shape->get_if<std::string>()) {
       read_named(*name, shape->at);
-    else
+    } else {
       read_shape(*shape);
+    }
     if (diags_.count() > errors) return std::nullopt;
+    if (std::none_of(dimensions_.begin(), dimensions_.end(),
+                     [&](const std::string& d) { return instance_->find(d) != nullptr; }))
+      return fail(instance_->at, "a shape without an instance: no dimension has a size");
     read_sizes();
     say_version();
     if (diags_.count() > errors) return std::nullopt;
@@ -76,6 +92,12 @@ class Problem {
   std::nullopt_t fail(base::Position at, std::string text) {
     diags_.error(at, std::move(text));
     return std::nullopt;
+  }
+
+  bool has_sizes_of(const ShapeRow& row) const {
+    const auto dimensions = words_of(row.dimensions);
+    return std::all_of(dimensions.begin(), dimensions.end(),
+                       [&](std::string_view d) { return instance_->find(d) != nullptr; });
   }
 
   void read_named(const std::string& name, base::Position at) {
@@ -306,9 +328,9 @@ std::optional<Imported> import_timeloop(const Source& source, Diagnostics& diags
   if (!document) return std::nullopt;
   Ledger ledger(keys_of(*document));
   if (!check_number(ledger.keys(), source.id, diags)) return std::nullopt;
-  const Value* problem = document->find("problem");
-  if (problem != nullptr && !problem->is_map()) {
-    diags.error(problem->at, "problem: expected a map, got " + problem->describe());
+  const Value* problem = document->is_map() ? document->find("problem") : nullptr;
+  if (const Value& holder = problem != nullptr ? *problem : *document; !holder.is_map()) {
+    diags.error(holder.at, "problem: expected a map, got " + holder.describe());
     return std::nullopt;
   }
   SuiteFile file;
@@ -319,8 +341,7 @@ std::optional<Imported> import_timeloop(const Source& source, Diagnostics& diags
   auto op = reader.read(source.name);
   if (!op) return std::nullopt;
   file.operators.push_back(std::move(*op));
-  for (const char* other : {"architecture", "mapping", "mapper", "mapspace", "architecture_constraints", "variables",
-                            "components", "globals", "sparse_optimizations"})
+  for (const std::string_view other : words_of(kOtherParts))
     ledger.leave(other, "no part of the problem; a chip and a search here have their own files");
   Imported out;
   out.kind = "suite";

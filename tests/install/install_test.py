@@ -76,6 +76,17 @@ def by_pkg_config(prefix, folder, expected):
     return float(run(program).split()[1]) == expected["as it is"]
 
 
+def refuses_another_version(build, folder):
+    prefix = folder / "older"
+    data = prefix / "share/tilescope"
+    data.mkdir(parents=True)
+    (data / "version.txt").write_text("0.0.7\n")
+    said = run("cmake", "--install", build, "--prefix", prefix, status=1)
+    left = [f for f in prefix.rglob("*") if f.is_file()]
+    print(f"over another version: {len(left)} file")
+    return "has Tilescope 0.0.7, and this is " in " ".join(said.split()) and len(left) == 1
+
+
 def predicted(tilescope, *more):
     text = run(tilescope, "compile", "--arch", "v100", "--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size", "m=512,n=512,k=512",
                "--top", "1", "--json", *more)
@@ -92,7 +103,8 @@ def main():
         (folder / "first").rename(prefix)
         tilescope = prefix / "bin/tilescope"
         expected = {"as it is": predicted(tilescope), "banks 64": predicted(tilescope, "--set", "memory.smem.banks=64")}
-        good = holds_no_path(prefix, build)
+        good = refuses_another_version(build, folder)
+        good = holds_no_path(prefix, build) and good
         good = exports(prefix) and good
         for compilers in COMPILERS:
             good = consumer(prefix, folder, compilers, expected) and good

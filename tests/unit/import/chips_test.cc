@@ -103,6 +103,26 @@ TEST(Gpgpusim, TakesWhatATraceWasRecordedWith) {
   EXPECT_TRUE(told);
 }
 
+// Files of older chips leave options out.
+TEST(Gpgpusim, AKeyThatIsNoFigureWithoutAnotherSaysWhich) {
+  const std::string text = replaced(text_of_format_file("little.config"), "-ptx_opcode_initiation_sfu 8\n", "");
+  const importers::Imported imported = good_import("gpgpusim", text, "a100");
+  EXPECT_THAT(names(imported.report.unknown), IsEmpty());
+  std::string reason;
+  for (const importers::MeaninglessKey& k : imported.report.meaningless)
+    if (k.key == "gpgpu_num_sfu_units") reason = k.reason;
+  EXPECT_EQ(reason, "no compute.special.f32.per_core: the file states no ptx_opcode_initiation_sfu");
+}
+
+TEST(Gpgpusim, RowsAreThoseOfTheAddressMapping) {
+  const std::string mapping =
+      "-gpgpu_mem_addr_mapping dramid@8;00000000.00000000.0000RRRR.RRRRRRRR.RBBBCCCB.CCCSSSSS\n";
+  const std::string text = text_of_format_file("little.config") + mapping;
+  EXPECT_EQ(arch::dram_of(chip_of(good_import("gpgpusim", text, "a100")))->row->n, 1 << (6 + 5));
+  // A device without rows gets them, and the times of its banks mean something.
+  EXPECT_EQ(arch::dram_of(chip_of(good_import("gpgpusim", text, "k80")))->timing.at("rcd").n, 15);
+}
+
 TEST(Gpgpusim, AnUnknownKeyHasItsPlace) {
   base::Diagnostics diags;
   const auto imported = import_of(

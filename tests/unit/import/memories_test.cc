@@ -108,6 +108,36 @@ TEST(Dramsim3, BadValues) {
   EXPECT_THAT(first_error("tCK = 0.75", "tCK = 0"), HasSubstr("input:12:7: timing.tCK: "));
 }
 
+TEST(Dramsim3, ATimeOfNoCyclesIsNone) {
+  const auto with_rtrs = [](const std::string& cycles) {
+    const std::string text = text_of_format_file("little.ini");
+    const std::size_t at = text.find("tRTRS = ");
+    EXPECT_NE(at, std::string::npos);
+    return good_import("dramsim3", replaced(text, text.substr(at, text.find('\n', at) - at), "tRTRS = " + cycles)).text;
+  };
+  EXPECT_EQ(level_of_text(with_rtrs("3")).timing.at("rtrs").n, 3);
+  EXPECT_FALSE(level_of_text(with_rtrs("0")).timing.contains("rtrs"));
+}
+
+TEST(Ramulator2, PresetsOfDdr5) {
+  std::string text = replaced(text_of_format_file("ramulator_preset.yaml"), "impl: DDR4", "impl: DDR5");
+  text = replaced(text, "DDR4_3200AA", "DDR5_3200BN");
+  const std::size_t org = text.find("preset: DDR4_");
+  ASSERT_NE(org, std::string::npos);
+  text.replace(org, text.find('\n', org) - org, "preset: DDR5_16Gb_x4");
+  const importers::Imported imported = good_import("ramulator2", text);
+  EXPECT_THAT(imported.report.unknown, IsEmpty());
+  const arch::DramLevel level = level_of_text(imported.text);
+  EXPECT_EQ(level.banks, 32);
+  EXPECT_EQ(level.bank_groups, 8);
+  EXPECT_EQ(level.row->n, 2048 * 4 * 8 / 8);  // columns of 4 bits in each of eight devices
+  EXPECT_EQ(level.clock.n, 1'600'000'000);
+  EXPECT_EQ(level.timing.at("cl").n, 26);
+  EXPECT_EQ(level.timing.at("faw").n, 40);
+  EXPECT_EQ(level.timing.at("rfc").n, 472);    // 295 ns
+  EXPECT_EQ(level.timing.at("refi").n, 6240);  // 3.9 us
+}
+
 TEST(Ramulator2, APresetIsTheMemoryOfOurs) {
   const importers::Imported imported = good_import("ramulator2", text_of_format_file("ramulator_preset.yaml"));
   EXPECT_THAT(imported.report.unknown, IsEmpty());

@@ -46,6 +46,28 @@ TEST(Recognize, FilesThatNoReaderTakes) {
                                                       "this is a memory of Tilescope, not a DRAMsim3 configuration"));
 }
 
+// Files that stand beside those that readers take.
+TEST(Recognize, TheToolsOtherFiles) {
+  base::Diagnostics diags;
+  const auto refuse = [&](const std::string& format, const std::string& text) { import_of(format, text, diags); };
+  refuse("zigzag", "- name: default\n  core_allocation: [1]\n  memory_operand_links: {O: O, W: I2, I: I1}\n");
+  refuse("zigzag", "- name: default\n  spatial_mapping_hint: {D1: [K], D2: [C, FX]}\n");
+  refuse("scalesim", "Layer name, IFMAP Height Intraline Factor, IFMAP Width Intraline Factor,\nc1,4,7,\n");
+  refuse("scalesim", "LayerID, Total Cycles, Compute Util %,\n0, 61, 13.3,\n");
+  refuse("gpgpusim", "-trace_opcode_latency_initiation_int 4,2\n-specialized_unit_1 1,4,4,4,4,BRA\n");
+  refuse("gpgpusim", "topology = fly;\nrouting_function = dest_tag;\nnum_vcs = 2;\n");
+  refuse("ramulator2", "standard = DDR4\nchannels = 1\nspeed = DDR4_2400R\norg = DDR4_4Gb_x8\n");
+  EXPECT_THAT(diags.sentences(),
+              testing::ElementsAre("this is a ZigZag mapping, not a ZigZag workload",
+                                   "this is a ZigZag mapping, not a ZigZag workload",
+                                   "this is a SCALE-Sim layout, not a SCALE-Sim topology",
+                                   "this is a SCALE-Sim report, not a SCALE-Sim topology",
+                                   "this is a trace.config of Accel-Sim, which goes behind its gpgpusim.config, not a "
+                                   "GPGPU-Sim configuration",
+                                   "this is a network of BookSim, not a GPGPU-Sim configuration",
+                                   "this is a Ramulator 1 configuration, not a Ramulator 2 configuration"));
+}
+
 TEST(Recognize, AnUnknownFormat) {
   base::Diagnostics diags;
   EXPECT_FALSE(import_of("timelop", "", diags));

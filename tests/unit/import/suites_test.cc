@@ -151,6 +151,35 @@ TEST(Timeloop, Mistakes) {
             "problem.Hstrid; did you mean 'Hstride'?");
 }
 
+TEST(Timeloop, AProblemWithoutAShapeIsAConvolution) {
+  base::Diagnostics diags;
+  const auto imported = import_of("timeloop",
+                                  "mapper: {algorithm: linear_pruned}\narch: {arithmetic: {instances: 4}}\nproblem:\n  "
+                                  "{R: 3, S: 2, P: 9, Q: 8, C: 5, K: 4, N: 2, Wstride: 2}\n",
+                                  diags);
+  ASSERT_TRUE(imported);
+  EXPECT_THAT(imported->report.unknown, IsEmpty());
+  ASSERT_FALSE(diags.notes().empty());
+  EXPECT_EQ(diags.notes()[0].text, "no shape: cnn-layer, as Timeloop assumes");
+  const auto ops = operators_of(*imported);
+  ASSERT_EQ(ops.size(), 1);
+  EXPECT_EQ(expr::points_of(ops[0].expression), 3. * 2 * 9 * 8 * 5 * 4 * 2);
+  EXPECT_THAT(shape_of(ops[0], "Inputs"), ElementsAre(2, 5, 8 * 2 + 2 + 1, 7 + 1 + 1));
+}
+
+TEST(Timeloop, PartsOfAProblem) {
+  base::Diagnostics diags;
+  import_of("timeloop",
+            "shape:\n  dimensions: [M, K]\n  data_spaces:\n  - {name: A, projection: [[[M]], [[K]]]}\n"
+            "  - {name: Z, projection: [[[M]]], read_write: true}\n",
+            diags);
+  import_of("timeloop", "problem: {R: 3, S: 2}\n", diags);
+  import_of("timeloop", "../layers/one.yaml\n", diags);
+  EXPECT_THAT(diags.sentences(),
+              ElementsAre("a shape without an instance: no dimension has a size", "the problem lacks the key 'shape'",
+                          HasSubstr("problem: expected a map, got the text '../layers/one.yaml'")));
+}
+
 TEST(Zigzag, Layers) {
   const importers::Imported imported = good_import("zigzag", text_of_format_file("zigzag.yaml"));
   EXPECT_THAT(imported.report.unknown, IsEmpty());
