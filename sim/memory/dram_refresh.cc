@@ -74,6 +74,20 @@ void DramChannel::skip_idle_refreshes(Rank& rank, std::int64_t before) {
   rank.refreshes += periods * each;
 }
 
+std::int64_t DramChannel::refreshes(Clock until) const {
+  std::int64_t sum = 0;
+  for (Rank rank : ranks_) {
+    if (rank.refresh <= until) {
+      const std::int64_t periods = (until - rank.refresh) / spec_.t.refi;
+      rank.refresh += periods * spec_.t.refi;
+      rank.refreshes += periods * (spec_.refreshes_banks ? spec_.banks : 1);
+    }
+    for (; rank.refresh <= until; ++rank.refreshes) rank.refresh += refresh_after(rank);
+    sum += rank.refreshes;
+  }
+  return sum;
+}
+
 bool DramChannel::refresh_what_is_due() {
   bool any = false;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
