@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/dram_refresh.h"
+#include "arch/hierarchy.h"
 #include "arch/pipes.h"
 #include "arch/spec.h"
 
@@ -19,6 +21,8 @@ WorkCounts work_counts_of(const energy::Counts& counts, const arch::ArchSpec& a)
     out.moved.push_back({std::string(l.name), l.read_bytes, l.written_bytes});
   out.activates = counts.activates;
   out.block_us = counts.block_us;
+  const arch::DramLevel* dram = arch::dram_of(a);
+  if (dram != nullptr && arch::counts_refreshes(*dram)) out.refreshes = counts.refreshes;
   if (a.link && arch::links_cores(*a.link)) out.link_bytes = counts.link_bytes;
   return out;
 }

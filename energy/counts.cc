@@ -31,6 +31,7 @@ Counts& Counts::operator+=(const Counts& o) {
     level.written_bytes += l.written_bytes;
   }
   activates += o.activates;
+  refreshes += o.refreshes;
   link_bytes += o.link_bytes;
   block_us += o.block_us;
   return *this;
@@ -42,6 +43,7 @@ Counts operator*(double times, Counts c) {
   for (double& p : c.pipe_cycles) p *= times;
   for (LevelCount& l : c.levels) l.read_bytes *= times, l.written_bytes *= times;
   c.activates *= times;
+  c.refreshes *= times;
   c.link_bytes *= times;
   c.block_us *= times;
   return c;

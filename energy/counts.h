@@ -39,6 +39,7 @@ struct Counts {
   std::array<double, arch::kMaxPipes> pipe_cycles{};      // by pipe of arch::pipes_of, of all cores
   base::FixedVector<LevelCount, kMaxLevelCounts> levels;  // outermost first
   double activates = 0;                                   // of rows of the DRAM
+  double refreshes = 0;                                   // commands to its channels: of a rank, or of one bank
   double link_bytes = 0;                                  // that cores send to each other
   double block_us = 0;                                    // from the start to the end of every block
 

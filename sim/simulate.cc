@@ -292,6 +292,7 @@ KernelReport SimulationParts::run(std::size_t i) {
   WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, tables, chip, machine());
   Statistics statistics;
   const Cycle begin = loop->now();
+  const std::int64_t refreshed = gpu->dram_refreshes(begin);
   if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, whole.launch, begin);
   gpu->begin(code, occupancies[i], statistics, options.mode != Mode::kFull, footprint_of_lines(), begin);
   loop->run();
@@ -303,7 +304,14 @@ KernelReport SimulationParts::run(std::size_t i) {
     options.timeline->end_kernel(gpu->end());
   }
   if (spilled) keep_own(spilled->of_kernel, statistics.copies);
-  return report_of(k, machine(), chip, occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
+  KernelReport report =
+      report_of(k, machine(), chip, occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
+  // Refreshes go on through what sampling leaves out, and through the launch.
+  const double channels =
+      part ? static_cast<double>(part->part->lines_of_chip) / static_cast<double>(part->part->lines) : 1;
+  report.counts.refreshes =
+      channels * static_cast<double>(gpu->dram_refreshes(begin + Cycle(report.cycles)) - refreshed);
+  return report;
 }
 
 Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options,

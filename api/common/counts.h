@@ -34,6 +34,7 @@ struct WorkCounts {
   std::vector<NamedNumber> operations, pipes;
   std::vector<MovedBytes> moved;
   double activates = 0, block_us = 0;
+  std::optional<double> refreshes;   // only where the DRAM's timing says when they are due
   std::optional<double> link_bytes;  // only of cores that exchange data
 };
 
@@ -50,6 +51,8 @@ void describe(V& v, base::Is<WorkCounts> auto& c) {
   v.rows({{"moved", "B", "Bytes that each level gives and takes."}, "", "moved."}, c.moved);
   v.field({"activates", "", "Rows that the DRAM opens."}, c.activates);
   v.field({"block_us", "us", "Time from the start to the end of every block, added up."}, c.block_us);
+  v.field({"refreshes", "", "Refreshes of the DRAM: of a rank, or of a bank where banks are refreshed one by one."},
+          c.refreshes);
   v.field({"link_bytes", "B", "Bytes that cores send to each other, to several cores at a time once."}, c.link_bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arch/derive.h"
+#include "arch/dram_refresh.h"
 #include "arch/hierarchy.h"
 #include "arch/pipes.h"
 #include "base/integer.h"
@@ -99,6 +100,13 @@ VertexWork additions_of(const BspStage& s, const arch::ComputeSpec& adds, const 
   };
   visit(visit, 0, 1, 1);
   return out;
+}
+
+// Each rank of each channel, or each of its banks, once in refi.
+double refreshes_in(const arch::DramLevel& dram, double us) {
+  if (!arch::counts_refreshes(dram)) return 0;
+  const double periods = us * 1e-6 * of(dram.clock.n) / of(dram.timing.at("refi").n);
+  return periods * of(dram.channels * dram.ranks * (dram.refresh == arch::Refresh::kPerBank ? dram.banks : 1));
 }
 
 // What exchanges move.
@@ -337,6 +345,7 @@ energy::Counts work_counts(std::span<const BspStage> stages, std::size_t number,
   if (const arch::DramLevel* dram = arch::dram_of(a)) {
     out.levels.push_back({dram->name, moved.dram_read, moved.dram_written});
     out.activates = moved.activates;
+    out.refreshes = refreshes_in(*dram, running_us + a.launch_overhead.v);
   }
   out.levels.push_back({arch::scratchpad_of(a)->name, calls.read + additions.read + moved.read,
                         calls.written + additions.written + moved.written});

@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
+#include "arch/dram_refresh.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "model/simt/detail/gathered.h"
@@ -41,6 +42,14 @@ Refreshes refreshes_of(const arch::DramLevel& dram, const Clocks& clocks) {
   return {dram.ranks == 1 ? left : 1, left};
 }
 
+// Each rank of each channel, or each of its banks, once in refi.
+double refreshes_per_us(const arch::DramLevel& dram) {
+  if (!arch::counts_refreshes(dram)) return 0;
+  const double refi_us = static_cast<double>(dram.timing.at("refi").n) / static_cast<double>(dram.clock.n) * 1e6;
+  const std::int64_t of_rank = dram.refresh == arch::Refresh::kPerBank ? dram.banks : 1;
+  return static_cast<double>(dram.channels * dram.ranks * of_rank) / refi_us;
+}
+
 // Columns of a channel follow each other at ccd_s, those of one bank group at ccd_l, and take turns with those of other
 // pseudo-channels on the bus that these share for columns, or for rows too.
 void read_commands(const arch::DramLevel& dram, const Clocks& cycles, double channel_mhz, DramRows& rows) {
@@ -72,6 +81,7 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   const bool has_rows = dram.row && dram.banks > 0;
   const Refreshes refreshes = has_rows ? refreshes_of(dram, cycles) : Refreshes{};
   rows.between_refreshes = refreshes.of_rank;
+  rows.refreshes_per_us = refreshes_per_us(dram);
   read_commands(dram, cycles, channel_mhz, rows);
   if (!has_rows) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);

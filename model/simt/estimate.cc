@@ -90,6 +90,7 @@ std::optional<Estimate> estimate_kernel(std::span<const Counts> counts, const Ma
     s.dram_read_bytes += kernel.combining()->dram_read_bytes;
     s.dram_written_bytes += kernel.combining()->dram_written_bytes;
   }
+  s.counts.refreshes = s.total_us * m.dram_rows.refreshes_per_us;
   const auto largest = std::max_element(s.terms.begin(), s.terms.end(),
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
   s.bottleneck = static_cast<std::size_t>(largest - s.terms.begin());

@@ -60,6 +60,7 @@ struct DramRows {
   // Share of the time in which a channel's data bus works. A channel with one rank stops while it is refreshed, while
   // its rows are closed before that and while they are opened after it.
   double between_refreshes = 1;
+  double refreshes_per_us = 0;  // commands to all channels; 0 where the file does not say when they are due
 
   bool operator==(const DramRows&) const = default;
 };

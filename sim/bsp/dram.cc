@@ -124,4 +124,10 @@ Cycle Dram::write(const Exchange& e, const std::vector<std::pair<Cycle, std::siz
   return end;
 }
 
+std::int64_t Dram::refreshes(Cycle until) const {
+  std::int64_t sum = 0;
+  for (const DramChannel& c : channels_) sum += c.refreshes(clocks_.clock_at(until));
+  return sum;
+}
+
 }  // namespace tilescope::sim::bsp

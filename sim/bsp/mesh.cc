@@ -89,6 +89,7 @@ class Mesh : public Fabric {
     return dram_ ? dram_->counted(exchange) : LevelStatistics{};
   }
   LevelStatistics take_dram_statistics() override { return dram_ ? dram_->take_statistics() : LevelStatistics{}; }
+  std::int64_t dram_refreshes(Cycle until) const override { return dram_ ? dram_->refreshes(until) : 0; }
 
  private:
   // A core's way into one network.

@@ -401,6 +401,7 @@ class StageRun {
     all += reduced_.work;
     all += stored_.work;
     k.counts = counts_of(all, added_, arithmetic_, chip_, dram);
+    k.counts.refreshes = static_cast<double>(fabric_->dram_refreshes(Cycle(k.cycles)));
     k.counts.block_us =
         static_cast<double>(s_.cores * (k.cycles - k.launch)) / static_cast<double>(chip_.clock.n) * 1e6;
     return k;

@@ -81,6 +81,8 @@ Cycle Gpu::end() const {
   return last;
 }
 
+std::int64_t Gpu::dram_refreshes(Cycle until) const { return own_ != nullptr ? own_->refreshes(until) : 0; }
+
 std::optional<std::string> Gpu::stuck() const {
   for (const Core& c : cores_)
     if (auto why = c.stuck()) return why;

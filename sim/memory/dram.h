@@ -37,6 +37,8 @@ class DramChannel {
   void run(Clock until, std::vector<DramServed>& served);
   std::int64_t waiting_writes() const { return waiting_writes_; }
   std::int64_t activates() const { return banks_.activates(); }
+  // Refreshes that it has done, and those that are due by then.
+  std::int64_t refreshes(Clock until) const { return refresh_.count(until); }
   // Logs from now on what the channel does; the log must outlive the channel.
   void watch(DramLog& log) { log_ = &log; }
 

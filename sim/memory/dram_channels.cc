@@ -47,4 +47,10 @@ std::int64_t DramChannels::activates() const {
   return sum;
 }
 
+std::int64_t DramChannels::refreshes(Clock until) const {
+  std::int64_t sum = 0;
+  for (const DramChannel& c : channels_) sum += c.refreshes(until);
+  return sum;
+}
+
 }  // namespace tilescope::sim

@@ -26,6 +26,7 @@ class DramChannels final : public DramModel {
         write, spec_.first_bank_of(channel) + bank);
   }
   std::int64_t activates() const;
+  std::int64_t refreshes(Clock until) const override;
 
  private:
   DramSpec spec_;

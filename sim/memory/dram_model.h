@@ -50,6 +50,8 @@ class DramModel {
   virtual bool answers_late() const { return false; }
   // Number of writes at a channel's controller that are not served yet.
   virtual std::int64_t waiting_writes(std::int64_t channel) const = 0;
+  // Refreshes that are due by then since time zero; 0 where the model does not tell.
+  virtual std::int64_t refreshes(Clock /*until*/) const { return 0; }
   // From now on passes logs to the watcher, where the model has them.
   virtual void watch(Watcher watcher) = 0;
 };

@@ -73,6 +73,20 @@ void DramRefresh::skip_idle(Rank& rank, std::int64_t before, Clock now) const {
   rank.refreshes += periods * each;
 }
 
+std::int64_t DramRefresh::count(Clock until) const {
+  std::int64_t sum = 0;
+  for (Rank rank : ranks_) {
+    if (rank.due <= until) {
+      const std::int64_t periods = (until - rank.due) / spec_.t.refi;
+      rank.due += periods * spec_.t.refi;
+      rank.refreshes += periods * (spec_.refreshes_banks ? spec_.banks : 1);
+    }
+    for (; rank.due <= until; ++rank.refreshes) rank.due += interval(rank);
+    sum += rank.refreshes;
+  }
+  return sum;
+}
+
 bool DramRefresh::run(Clock now, DramLog* log) {
   bool any = false;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "api/simulate/simulate.h"
+#include "arch/hierarchy.h"
 #include "tests/support/build.h"
 #include "tests/support/silent.h"
 
@@ -36,8 +37,8 @@ struct Both {
   api::Simulation simulator;
 };
 
-Both counts_of(const CountedProgram& c) {
-  const arch::ArchSpec a = chip(c.chip);
+Both counts_of(const CountedProgram& c, const std::vector<arch::Override>& changes = {}) {
+  const arch::ArchSpec a = chip(c.chip, changes);
   api::ProgramSource source;
   source.workload.op = c.op;
   source.workload.sizes = c.sizes;
@@ -84,6 +85,38 @@ TEST(WorkCounts, AreThoseOfTheSimulator) {
     EXPECT_TRUE(is_near(p.energy.value().energy_uj, s.energy.value().energy_uj, kEnergy))
         << p.energy->energy_uj << " uJ, simulated " << s.energy->energy_uj;
   }
+}
+
+// A known gap, for the aim is 15 %: the model's activates are .5 to 2.4 times the simulator's.
+TEST(WorkCounts, ActivatesAreWithinAFactorOfTheSimulators) {
+  constexpr double kLeast = 0.45, kMost = 2.6;
+  for (const CountedProgram& c : {kCases[0], kCases[1], kCases[2], kCases[3]}) {
+    SCOPED_TRACE(fmt::format("{} {} {} on {}", c.op, c.sizes, c.dtype, c.chip));
+    const auto& [p, s] = counts_of(c);
+    const double ratio = p.counts->activates / s.counts->activates;
+    EXPECT_TRUE(ratio > kLeast && ratio < kMost)
+        << p.counts->activates << ", simulated " << s.counts->activates << ": " << ratio;
+  }
+}
+
+// Refreshes go with the time of each, and by whole refreshes of a channel.
+TEST(WorkCounts, RefreshAsOftenAsTheSimulator) {
+  const CountedProgram sum = kCases[2], add = kCases[3];
+  const std::vector<arch::Override> ranks = {{"memory.dram.timing.rfc", "260 cycles"},
+                                             {"memory.dram.timing.refi", "3900 cycles"}};
+  const std::vector<arch::Override> banks = {{"memory.dram.refresh", "per_bank"},
+                                             {"memory.dram.timing.rfc_sb", "160 cycles"},
+                                             {"memory.dram.timing.refi", "3900 cycles"}};
+  for (const auto& [c, changes] : {std::pair{sum, ranks}, {sum, banks}, {add, ranks}}) {
+    const auto& [p, s] = counts_of(c, changes);
+    const double channels = static_cast<double>(arch::dram_of(chip(c.chip))->channels);
+    ASSERT_TRUE(p.counts->refreshes && s.counts->refreshes);
+    const double per_us = *p.counts->refreshes / p.predicted_us;
+    EXPECT_NEAR(*s.counts->refreshes, per_us * s.simulated_us, channels * (changes.size() > 2 ? 16 : 1)) << c.op;
+    EXPECT_GT(*s.counts->refreshes, 5 * channels);
+  }
+  const auto& [p, s] = counts_of(sum);
+  EXPECT_FALSE(p.counts->refreshes || s.counts->refreshes) << "the file does not say when they are due";
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ BUILD = pathlib.Path(sys.argv.pop())
 STUDY = ROOT / "experiments/studies/power"
 sys.path.insert(0, str(STUDY))
 
+import yaml  # noqa: E402
+
 import least_squares  # noqa: E402
 from board import Board  # noqa: E402
 
@@ -50,19 +52,26 @@ class PowerStudyTest(unittest.TestCase):
             board = Board(CHIP, tilescope("arch", "show", CHIP))
             core, dram = board.dynamic_j(program)
             watts = board.rest_w(1e6 * CLOCK_MHZ) + 10 * (core * board.scale(1e6 * CLOCK_MHZ) + dram) / seconds
+            relu = tilescope("compile", "--arch", CHIP, "--set", f"clock={CLOCK_MHZ}MHz", "--op", "O[i] = relu(X[i])",
+                             "--size", f"i={1 << 24}", "--dtype", "bf16", "--top", "1")["operators"][0]["programs"][0]
+            lanes = yaml.safe_load((STUDY / "eager.yaml").read_text())["lanes"] * (1 << 24)
+            eager = board.dynamic_j(relu | {"instructions": relu["instructions"] + lanes / 32})
+            self.assertGreater(eager[0], 2 * board.dynamic_j(relu)[0], "a surplus that no row would show")
+            relu_watts = board.rest_w(1e6 * CLOCK_MHZ) + 7 * (eager[0] * board.scale(1e6 * CLOCK_MHZ) + eager[1]) / 1e-3
             with open(rows, "w", newline="") as file:
                 out = csv.DictWriter(file, ["network", "batch", "seq", "dtype", "device", "pinned_mhz", "time_ms",
                                             "power_w", "graph"])
                 out.writeheader()
                 row = {"network": "a", "dtype": "bf16", "device": "A100-PCIe-40GB", "pinned_mhz": CLOCK_MHZ}
                 out.writerow(row | {"time_ms": 1e3 * seconds, "power_w": watts, "graph": "one"})
-                out.writerow(row | {"network": "b", "time_ms": 1, "power_w": 100, "graph": "two"})
+                out.writerow(row | {"network": "b", "time_ms": 1, "power_w": relu_watts, "graph": "two"})
                 out.writerow(row | {"network": "c", "time_ms": 1, "power_w": 100, "graph": "not there"})
             done = subprocess.run([STUDY / "run", "--build", BUILD, "--rows", rows, "--graphs", graphs_file],
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stdout, r"left out, 1 rows: no chip with a power")
             self.assertRegex(done.stdout, r"\na +1 rows:   0\.0%")
+            self.assertRegex(done.stdout, r"\nb +1 rows:   0\.0%", "PyTorch's kernels execute more than ours")
 
     def test_a_library_at_the_limit(self):
         """A product at 95 % of the peak at the clock of the formula is met; the null model is off by the clocks' ratio."""
@@ -89,6 +98,29 @@ class PowerStudyTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Tesla K80: left out", done.stdout)
         self.assertRegex(done.stdout, rf"\n{CHIP} +1 rows:   0\.0%.* null {100 * (1 - clock / board.clock):5.1f}%")
+
+    def test_products_that_wait_for_the_dram(self):
+        """Their rate says nothing of the clock: the power is compared, which is at most the limit."""
+        sizes = {"M": 64, "N": 32768, "K": 32768}
+        seconds = 2 * (64 * 32768 * 2 + 32768 ** 2) / 3.5e12
+        board = Board("h200", tilescope("arch", "show", "h200"))
+        program = tilescope("compile", "--arch", "h200", "--op", "C[m,n] +=! A[m,k] * B[n,k]", "--size",
+                            ",".join(f"{a.lower()}={n}" for a, n in sizes.items()), "--dtype", "bf16", "--top",
+                            "1")["operators"][0]["programs"][0]
+        watts = min(700, board.power_w(program, seconds, board.clock))
+        with tempfile.TemporaryDirectory() as folder:
+            rows = pathlib.Path(folder) / "rows.csv"
+            with open(rows, "w", newline="") as file:
+                out = csv.DictWriter(file, ["device", "op", "params", "dtype", "time_us", "power_w"])
+                out.writeheader()
+                row = {"device": "NVIDIA H200", "op": "gemm", "dtype": "bfloat16", "params": json.dumps(sizes)}
+                out.writerow(row | {"time_us": 1e6 * seconds, "power_w": watts})
+                out.writerow(row | {"time_us": 2e6 * seconds, "power_w": 400})  # neither at the limit nor of 3 TB/s
+            done = subprocess.run([STUDY / "run", "--build", BUILD, "--rows", rows], capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\npower +1 rows:   0\.0%")
+        self.assertNotRegex(done.stdout, r"\nclock ")
 
     def test_the_models_energy_beside_the_simulators(self):
         def agreement(*arguments):

@@ -54,6 +54,14 @@ def operator_of(entry):
     raise ValueError(f"no operator for {kind}")
 
 
+def elements_of(entry):
+    """Elements that a kernel without matrix products or taps goes through."""
+    kind, *rest = entry
+    if kind == "elementwise":
+        return rest[1]
+    return rest[0] * rest[1] if kind in ("layernorm", "softmax") else 0
+
+
 class Graphs:
     """The graphs of measured networks; every distinct operation is an operator of one suite."""
 
@@ -64,6 +72,10 @@ class Graphs:
     def operations(self, name):
         """(id of the suite's operator, count) of each operation of a graph."""
         return [(self.ids.setdefault(json.dumps(entry[:-1]), len(self.ids)), entry[-1]) for entry in self.graphs[name]]
+
+    def elements(self, name):
+        """Elements of all kernels of a graph that elements_of() counts."""
+        return sum(elements_of(entry[:-1]) * entry[-1] for entry in self.graphs[name])
 
     def suite(self):
         """All operations asked for so far, as a suite's document."""

@@ -35,6 +35,8 @@ class Dram {
 
   // What channels did since the last call.
   LevelStatistics take_statistics() { return std::exchange(statistics_, {}); }
+  // Refreshes that are due by then since time zero.
+  std::int64_t refreshes(Cycle until) const;
 
  private:
   static std::int64_t bursts_of(const DramAccess& a, std::int64_t burst) {

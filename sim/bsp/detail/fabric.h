@@ -49,6 +49,8 @@ class Fabric {
   // last call.
   virtual LevelStatistics dram_of(const Exchange& /*exchange*/) const { return {}; }
   virtual LevelStatistics take_dram_statistics() { return {}; }
+  // Refreshes of the DRAM that are due by then since time zero.
+  virtual std::int64_t dram_refreshes(Cycle /*until*/) const { return 0; }
   // When something is due next; nothing when all of it is under way or done.
   virtual std::optional<Cycle> next() const = 0;
   // Does what is due at `now`.

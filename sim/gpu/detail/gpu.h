@@ -39,6 +39,8 @@ class Gpu {
   void show(Cycle until);
   // When the memory next has something to decide.
   std::optional<Cycle> memory_next() const { return memory_->next(); }
+  // Refreshes of the DRAM that are due by then since time zero; 0 where caches or the DRAM are a user's.
+  std::int64_t dram_refreshes(Cycle until) const;
 
   // Of the kernel that ran last.
   Cycle end() const;

@@ -135,6 +135,8 @@ class DeviceMemory final : public MemorySystem {
   // before `until`.
   void watch(Timeline& timeline);
   void show(Timeline& timeline, Cycle until) const;
+  // Refreshes of the DRAM that are due by then since time zero.
+  std::int64_t refreshes(Cycle until) const { return dram_->refreshes(spec_.clocks.clock_at(until)); }
   std::int64_t cache_bytes() const { return slice_lines_ * spec_.shape.line; }
   // Bytes of every cache, from the first one on.
   std::vector<std::int64_t> bytes_of_caches() const;

@@ -18,6 +18,8 @@ class DramRefresh {
 
   // Does all refreshes that are due by now; returns whether there were any. `log`: null where nothing is logged.
   bool run(Clock now, DramLog* log);
+  // Refreshes that it has done, and those that are due by then.
+  std::int64_t count(Clock until) const;
 
  private:
   struct Rank {

@@ -193,6 +193,20 @@ TEST(DramCommands, GoOnWhileOneBankIsRefreshed) {
               1e-6);
 }
 
+// Each rank of each channel once in refi; each bank where they are refreshed one by one; none that the file knows of.
+TEST(DramRefreshes, AreThoseOfRanksOrBanks) {
+  const auto refreshes = [](const Changes& changes) { return Plain(changes).m.dram_rows.refreshes_per_us; };
+  EXPECT_EQ(refreshes({}), 0);
+  Changes changes = {{"memory.dram.timing.rfc", "260 cycles"}, {"memory.dram.timing.refi", "3900 cycles"}};
+  EXPECT_NEAR(refreshes(changes), kChannels * kMhz / 3900, 1e-9);
+  changes.push_back({"memory.dram.ranks", "2"});
+  EXPECT_NEAR(refreshes(changes), 2 * kChannels * kMhz / 3900, 1e-9);
+  EXPECT_NEAR(refreshes({{"memory.dram.refresh", "per_bank"},
+                         {"memory.dram.timing.rfc_sb", "160 cycles"},
+                         {"memory.dram.timing.refi", "3900 cycles"}}),
+              16 * kChannels * kMhz / 3900, 1e-9);
+}
+
 // Of random timings: the time is the longest of what each part needs alone, in clocks of one channel.
 RC_GTEST_PROP(DramCommands, TakeTheLongestOfTheirClosedForms, ()) {
   using tests::any_element;

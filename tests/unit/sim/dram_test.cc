@@ -177,6 +177,34 @@ TEST(Dram, EachBankIsRefreshedOnceInRefi) {
     EXPECT_NEAR(static_cast<double>(log.refreshes[n].begin - log.refreshes[n - 16].begin), 3901, 60);
 }
 
+// Those that it did and those that are due: of ranks whole, or of each bank, whether requests came meanwhile or not.
+TEST(Dram, RefreshesAreCountedUntilAnyTime) {
+  DramSpec spec = xsim();
+  spec.ranks = 2;
+  spec.t.rfc = 260_nck, spec.t.rfc_sb = 100_nck;
+  spec.t.refi = 3901_nck;
+  for (const bool by_bank : {false, true}) {
+    spec.refreshes_banks = by_bank;
+    const std::int64_t each = by_bank ? spec.banks : 1;
+    const DramChannel idle(spec);
+    DramChannel busy(spec);
+    std::vector<DramServed> all;
+    for (int i = 0; i < 100; ++i) {
+      busy.push({.bank = i % 3, .row = i, .arrival = 1000_nck * i});
+      busy.run(kForever, all);
+    }
+    EXPECT_EQ(idle.refreshes(0_nck), 0);
+    // The first rank is due at a half of refi, the second at refi, each from there on once in refi.
+    EXPECT_EQ(idle.refreshes(1949_nck), 0);
+    EXPECT_EQ(idle.refreshes(1950_nck), 1);
+    for (const std::int64_t periods : {1, 7, 1000}) {
+      const Clock until = spec.t.refi * periods + 100'000_nck;
+      EXPECT_NEAR(static_cast<double>(idle.refreshes(until)), 2.0 * each * until.count() / 3901, 2.0 * each);
+      EXPECT_EQ(busy.refreshes(until), idle.refreshes(until)) << periods << (by_bank ? " by bank" : "");
+    }
+  }
+}
+
 TEST(Dram, RanksTakeTurnsWithABubble) {
   DramSpec spec = xsim();
   spec.rows = false;
