@@ -8,7 +8,7 @@
 
 #include "base/integer.h"
 #include "lower/detail/kernel_check.h"
-#include "lower/detail/kernel_run.h"
+#include "lower/detail/block_memory.h"
 
 namespace tilescope::lower {
 namespace {
