@@ -2,13 +2,19 @@
 // Accesses stay in their arrays: by the ranges of indices; where these are too wide, by guards; else by trying points.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/integer.h"
 #include "lower/affine.h"
 #include "lower/detail/kernel_check.h"
-#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
 namespace {
@@ -181,78 +187,39 @@ bool multiples(const Affine& a, std::int64_t of) {
          std::all_of(a.terms.begin(), a.terms.end(), [of](const AffineTerm& t) { return t.coefficient % of == 0; });
 }
 
-// Elements from an operand's first one to its last one, in core matrices (lower/interpret_matrices.cc reads so).
-std::int64_t reach_of(const SharedOperand& o, const Buffer& b, std::int64_t along, std::int64_t deep) {
-  const std::int64_t columns = (b.swizzled_row > 0 ? b.swizzled_row : tile::kCoreRowBytes) / base::size_of(b.dtype).n;
-  const std::int64_t rows = o.transposed ? deep : along, across = o.transposed ? along : deep;
-  return (rows - 1) / tile::kCoreRows * (o.transposed ? o.deep : o.along) +
-         std::min(rows - 1, tile::kCoreRows - 1) * columns +
-         (across - 1) / columns * (o.transposed ? o.along : o.deep) + std::min(across - 1, columns - 1) + 1;
-}
-
 }  // namespace
 
-void KernelCheck::accesses() {
+void check_accesses(const CheckedKernel& of) {
+  const Kernel& k = of.k;
   std::vector<std::pair<const WarpRole*, Bounds>> bounds;
   std::int64_t derivations = 0;
-  const auto of = [&](const WarpRole* role) -> const Bounds& {
+  const auto bounds_of = [&](const WarpRole* role) -> const Bounds& {
     for (const auto& [known, b] : bounds)
       if (known == role) return b;
     const std::int64_t first = role == nullptr ? 0 : role->first_thread;
-    return bounds.emplace_back(role, Bounds(k_, first, role == nullptr ? k_.threads : role->threads)).second;
+    return bounds.emplace_back(role, Bounds(k, first, role == nullptr ? k.threads : role->threads)).second;
   };
-  const std::vector<Guard> none;
-  for_all([&](const Statement& s, const Inside& at) {
-    const auto stays = [&](const Access& a, std::int64_t elements, std::string_view key, bool aligned = false,
-                           const std::vector<Guard>& when = {}, const std::vector<Guard>& inside = {},
-                           std::int64_t behind = 0) {
+  of.for_all([&](const Statement& s, const Inside& at) {
+    for_each_operand(s, [&](const KeyPath& key, const Access& a, const auto& operand) {
       std::vector<Known> guards;
       for (const Guard* g : at.when) guards.push_back({g->value, g->bound});
-      for (const auto* more : {&when, &inside})
-        for (const Guard& g : *more) guards.push_back({g.value, g.bound});
-      const Buffer& b = buffer(a);
-      const std::int64_t of_width = aligned && b.space != Space::kRegister ? elements : 1;
-      const std::int64_t last = b.elements - elements - behind;  // `behind`: what an index adds at most
-      const bool in = of(at.role).within(a.offset, guards, 0, last);
+      for (const auto* more : {operand.when, operand.inside})
+        if (more != nullptr)
+          for (const Guard& g : *more) guards.push_back({g.value, g.bound});
+      const Buffer& b = of.buffer(a);
+      const std::int64_t elements = operand.elements(k);
+      const std::int64_t of_width = operand.aligned && b.space != Space::kRegister ? elements : 1;
+      std::int64_t last = b.elements - elements;
+      if (operand.gather != nullptr && *operand.gather)
+        last -= base::checked_mul((*operand.gather)->extent - 1, (*operand.gather)->stride).value_or(kMax);
+      const bool in = bounds_of(at.role).within(a.offset, guards, 0, last);
       if (in && multiples(a.offset, of_width)) return;
-      const std::string example = of(at.role).counterexample(a.offset, guards, 0, last, of_width, derivations);
+      const std::string example = bounds_of(at.role).counterexample(a.offset, guards, 0, last, of_width, derivations);
       if (example.empty()) return;
       const std::string wide = elements > 1 ? fmt::format(" of {} elements", elements) : "";
-      wrong(at.path + std::string(key), "an access{} to {}, which has {} elements, {}{}", wide, b.name, b.elements,
-            example, of_width > 1 ? ": expected a multiple of its width within them" : "");
-    };
-    std::visit(Visitor{[&](const Copy& c) {
-                         stays(c.to, c.elements, ".to", true, c.when);
-                         const std::int64_t behind = c.gather ? (c.gather->extent - 1) * c.gather->stride : 0;
-                         stays(c.from, c.elements, ".from", true, c.when, c.inside, behind);
-                         if (!c.gather) return;
-                         stays(c.gather->index, 1, ".gather.index", false, c.when, c.inside);
-                         stays(c.gather->table, 1, ".gather.table", false, c.when, c.inside);
-                       },
-                       [&](const LoadMatrix& l) {
-                         stays(l.rows.from, l.rows.elements, ".rows.from", true, l.rows.when);
-                         stays(l.rows.to, l.map.elements_of_lane(), ".rows.to");
-                       },
-                       [&](const Compute& c) {
-                         for (const Access& a : c.operands) stays(a, 1, ".operands", false, c.when);
-                         stays(c.target, 1, ".target", false, c.when);
-                       },
-                       [&](const ReduceLanes& r) { stays(r.target, 1, ".target"); },
-                       [&](const Mma& m) {
-                         const MatrixInstruction& i = instruction_of(k_, m);
-                         stays(m.d, i.c.elements_of_lane(), ".d");
-                         stays(m.a, i.a->elements_of_lane(), ".a");
-                         stays(m.b, i.b->elements_of_lane(), ".b");
-                       },
-                       [&](const Wgmma& m) {
-                         const MatrixInstruction& i = instruction_of(k_, m);
-                         stays(m.d, i.c.elements_of_lane() * (m.columns / i.shape.n), ".d");
-                         stays(m.a.at, reach_of(m.a, buffer(m.a.at), i.shape.m, i.shape.k), ".a");
-                         stays(m.b.at, reach_of(m.b, buffer(m.b.at), m.columns, i.shape.k), ".b");
-                       },
-                       [&](const OneOf<TmaLoad, TmaStore> auto& b) { stays(b.shared, b.elements(), ".shared"); },
-                       [](const auto&) {}},
-               s.what);
+      of.wrong(at.path + key.text(), "an access{} to {}, which has {} elements, {}{}", wide, b.name, b.elements,
+               example, of_width > 1 ? ": expected a multiple of its width within them" : "");
+    });
   });
 }
 

@@ -8,54 +8,53 @@
 
 #include "base/integer.h"
 #include "lower/detail/kernel_check.h"
-#include "lower/detail/kernel_run.h"
+#include "lower/detail/block_memory.h"
 
 namespace tilescope::lower {
 namespace {
 
-// What a list of statements does to arrays of the scratchpad, in order.
+// What a statement and those inside it do to arrays of the scratchpad, in order.
 struct Touch {
   const Statement* statement = nullptr;
   int buffer = 0;
   bool writes = false;
 };
 
-void add_touches(const Kernel& k, const std::vector<Statement>& body, std::vector<Touch>& out) {
-  for_each_statement(body, [&](const Statement& s) {
-    for_each_access(s, [&](const Access& a, AccessKind kind) {
-      if (k.buffers[static_cast<std::size_t>(a.buffer)].space == Space::kShared)
-        out.push_back({&s, a.buffer, kind != AccessKind::kRead});
-    });
+void add_touches(const Kernel& k, const Statement& s, std::vector<Touch>& out) {
+  for_each_access(s, [&](const Access& a, AccessKind kind) {
+    if (k.buffers[static_cast<std::size_t>(a.buffer)].space == Space::kShared)
+      out.push_back({&s, a.buffer, kind != AccessKind::kRead});
+  });
+  for_inner_bodies(s, [&](const std::vector<Statement>& body) {
+    for (const Statement& inner : body) add_touches(k, inner, out);
   });
 }
 
 }  // namespace
 
-void KernelCheck::overlaps() {
-  const std::vector<std::vector<std::size_t>> others = overlaps_of(k_);
+void check_overlaps(const CheckedKernel& of) {
+  const Kernel& k = of.k;
+  const std::vector<std::vector<std::size_t>> others = overlaps_of(k);
   if (std::all_of(others.begin(), others.end(), [](const auto& o) { return o.empty(); })) return;
   std::map<const Statement*, std::string> paths;
-  for_all([&](const Statement& s, const Inside& at) { paths[&s] = at.path; });
+  of.for_all([&](const Statement& s, const Inside& at) { paths[&s] = at.path; });
   std::set<std::pair<int, int>> told;
   const auto overlap = [&](const Touch& reads, int written) {
     if (!told.emplace(reads.buffer, written).second) return;
-    wrong(paths.at(reads.statement),
-          "reads {} where {}, which has bytes of the scratchpad in common with it, was written",
-          k_.buffers[static_cast<std::size_t>(reads.buffer)].name, k_.buffers[static_cast<std::size_t>(written)].name);
+    of.wrong(paths.at(reads.statement),
+             "reads {} where {}, which has bytes of the scratchpad in common with it, was written",
+             k.buffers[static_cast<std::size_t>(reads.buffer)].name, k.buffers[static_cast<std::size_t>(written)].name);
   };
   // In order, loops twice where they are outermost.
   std::vector<Touch> all;
-  for (const Statement& s : k_.body) {
+  for (const Statement& s : k.body) {
     const std::size_t begin = all.size();
-    for_each_access(s, [&](const Access& a, AccessKind kind) {
-      if (buffer(a).space == Space::kShared) all.push_back({&s, a.buffer, kind != AccessKind::kRead});
-    });
-    for_inner_bodies(s, [&](const std::vector<Statement>& body) { add_touches(k_, body, all); });
+    add_touches(k, s, all);
     const auto end = static_cast<std::ptrdiff_t>(all.size());
     if (std::holds_alternative<Loop>(s.what))
       for (auto t = static_cast<std::ptrdiff_t>(begin); t < end; ++t) all.push_back(all[static_cast<std::size_t>(t)]);
   }
-  std::vector<int> overwritten(k_.buffers.size(), -1);
+  std::vector<int> overwritten(k.buffers.size(), -1);
   for (const Touch& t : all) {
     const auto b = static_cast<std::size_t>(t.buffer);
     if (!t.writes) {
@@ -66,11 +65,11 @@ void KernelCheck::overlaps() {
     for (const std::size_t o : others[b]) overwritten[o] = t.buffer;
   }
   // An array that a loop reads and does not write is overwritten for its next iteration by whatever it writes there.
-  for_all([&](const Statement& s, const Inside& /*at*/) {
+  of.for_all([&](const Statement& s, const Inside& /*at*/) {
     const auto* loop = std::get_if<Loop>(&s.what);
     if (loop == nullptr) return;
     std::vector<Touch> touches;
-    add_touches(k_, loop->body, touches);
+    for (const Statement& inner : loop->body) add_touches(k, inner, touches);
     std::set<int> written;
     for (const Touch& t : touches)
       if (t.writes) written.insert(t.buffer);
@@ -90,6 +89,11 @@ struct Stopped {
   const Statement* at = nullptr;
   std::string why;
 };
+
+// Statements that no thread waits at and that no wait is for; a Barrier ends where all threads go one way.
+template <class S>
+concept MattersNot =
+    OneOf<S, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, TmaStore>;
 
 // The statements of a block that wait or are waited for, without what they move.
 class Progress {
@@ -152,7 +156,8 @@ class Progress {
                   [](const OneOf<Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad> auto&) {
                     return true;
                   },
-                  [](const auto&) { return false; }},
+                  [](const OneOf<Loop, If> auto&) { return false; },  // what is in them does
+                  [](const MattersNot auto&) { return false; }},
           s.what);
       for_inner_bodies(s, [&](const std::vector<Statement>& inner) { matters = find(inner) || matters; });
       if (!matters) continue;
@@ -220,8 +225,8 @@ class Progress {
     return true;
   }
 
-  template <class Other>
-  void run(Crew& /*c*/, const Other& /*what*/, const Statement& /*s*/) {}
+  void run(Crew& /*c*/, const MattersNot auto& /*what*/, const Statement& /*s*/) {}
+  void run(Crew& /*c*/, const MbarrierWait& /*w*/, const Statement& /*s*/) {}  // it is over
   void run(Crew& c, const Loop& l, const Statement& /*s*/) {
     expr::Span r = k_.indices[static_cast<std::size_t>(l.index)].range;
     if (l.first) r.low = std::max(r.low, value(c, *l.first));
@@ -335,12 +340,12 @@ class Progress {
 
 }  // namespace
 
-void KernelCheck::progress() {
-  for (const std::int64_t block : {std::int64_t{0}, k_.blocks - 1}) {
-    const std::optional<Stopped> stopped = Progress(k_, block).run();
+void check_progress(const CheckedKernel& of) {
+  for (const std::int64_t block : {std::int64_t{0}, of.k.blocks - 1}) {
+    const std::optional<Stopped> stopped = Progress(of.k, block).run();
     if (!stopped) continue;
-    for_all([&](const Statement& s, const Inside& at) {
-      if (&s == stopped->at) wrong(at.path, "{} (block {})", stopped->why, block);
+    of.for_all([&](const Statement& s, const Inside& at) {
+      if (&s == stopped->at) of.wrong(at.path, "{} (block {})", stopped->why, block);
     });
     return;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what lower/detail/kernel_fields.h describes.
+// Reads what lower/detail/kernel_fields.h and lower/statement_fields.h describe.
 
 #include "lower/kernel_document.h"
 
@@ -17,6 +17,7 @@
 #include "lower/detail/kernel_fields.h"
 #include "lower/lower.h"
 #include "lower/simt/microkernel/matrix_instruction.h"
+#include "lower/statement_parts.h"
 #include "tile/stage_reader.h"
 
 namespace tilescope::lower {
@@ -49,22 +50,20 @@ class Reader {
   Reader(Scope& scope, const Value& v, std::string path)
       : s_(scope), path_(std::move(path)), fields_(v, path_.empty() ? "a Kernel document" : path_, scope.diags) {}
 
-  template <class T, class... Range>
-  void operator()(std::string_view key, T& v, const Range&... range) {
-    if (const Value* given = fields_.require(key)) read(*given, at(key), v, range...);
+  template <class T, class About = Plain>
+  void operator()(std::string_view key, T& v, const About& about = {}) {
+    if (const Value* given = fields_.require(key)) read(*given, at(key), v, about);
   }
   template <class T>
   void optional(std::string_view key, T& v, const std::type_identity_t<T>& absent) {
-    const Value* given = fields_.take(key);
-    if (given != nullptr)
-      read(*given, at(key), v);
+    optional(key, v, Plain{}, absent);
+  }
+  template <class T, class About>
+  void optional(std::string_view key, T& v, const About& about, const std::type_identity_t<T>& absent) {
+    if (const Value* given = fields_.take(key))
+      read(*given, at(key), v, about);
     else
       v = absent;
-  }
-  void optional(std::string_view key, std::int64_t& v, base::IntegerRange range, std::int64_t absent) {
-    const Value* given = fields_.take(key);
-    v = absent;
-    if (given != nullptr) read(*given, at(key), v, range);
   }
   void name(std::string_view key, std::string& name) {
     const Value* given = fields_.require(key);
@@ -74,7 +73,7 @@ class Reader {
     if (!is_name(name))
       s_.diags.error(given->at, fmt::format("{}: expected letters, digits, _, # and ., no digit first", at(key)));
   }
-  void named(std::string_view key, int& position, Named of) {
+  void named(std::string_view key, int& position, Named of, std::optional<Space> /*space*/ = {}) {
     const Value* given = fields_.require(key);
     if (given == nullptr) return;
     text(*given, at(key),
@@ -82,7 +81,7 @@ class Reader {
   }
   void indices(std::string_view key, std::vector<Index>& all) {
     std::int64_t numbered = s_.kernel->threads;
-    optional(kNumberedThreads, numbered, {1, numbered}, numbered);
+    optional(kNumberedThreads, numbered, base::IntegerRange{1, numbered}, numbered);
     all = {{"block", IndexKind::kBlock, {0, s_.kernel->blocks - 1}, {}, 1, 0},
            {"thread", IndexKind::kThread, {0, numbered - 1}, {}, 1, 0}};
     for (std::size_t i = 0; i < all.size(); ++i) s_.of(Named::kIndex)[all[i].name] = static_cast<int>(i);
@@ -131,8 +130,8 @@ class Reader {
     if (const auto c = base::as_choice(&v, path, {names.begin(), names.end()}, s_.diags)) out = static_cast<Enum>(*c);
   }
   // Behind what is there already.
-  template <class T>
-  void read(const Value& v, const std::string& path, std::vector<T>& out) {
+  template <class T, class About>
+  void read(const Value& v, const std::string& path, std::vector<T>& out, const About& about) {
     const List* all = base::as_list(&v, path, s_.diags);
     if (all == nullptr) return;
     if constexpr (requires(T x) { x.name; })
@@ -140,13 +139,23 @@ class Reader {
         return s_.diags.error(v.at, fmt::format("{}: expected at most {}, got {}", path, kMaxNamed, all->size()));
     for (std::size_t i = 0; i < all->size(); ++i) {
       T& next = out.emplace_back();
-      read((*all)[i], fmt::format("{}[{}]", path, i), next);
+      read((*all)[i], fmt::format("{}[{}]", path, i), next, about);
       add_name((*all)[i], path, out);
     }
   }
-  template <class T>
-  void read(const Value& v, const std::string& path, std::optional<T>& out) {
-    read(v, path, out.emplace());
+  template <class T, class About>
+  void read(const Value& v, const std::string& path, std::optional<T>& out, const About& about) {
+    read(v, path, out.emplace(), about);
+  }
+  template <class T, class About>
+  void read(const Value& v, const std::string& path, T& out, const About& about) {
+    if constexpr (requires(Reader& r) { about(r, out); }) {
+      Reader r(s_, v, path);
+      about(r, out);
+      r.finish();
+    } else {
+      read(v, path, out);
+    }
   }
   void read(const Value& v, const std::string& path, expr::IndexDistribution& out) {
     const auto text = base::as_text(&v, path, s_.diags);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what lower/detail/kernel_fields.h describes.
+// Writes what lower/detail/kernel_fields.h and lower/statement_fields.h describe.
 
 #include <cmath>
 #include <concepts>
@@ -11,6 +11,7 @@
 #include "lower/detail/kernel_fields.h"
 #include "lower/kernel_document.h"
 #include "lower/print.h"
+#include "lower/statement_parts.h"
 #include "tile/stage_reader.h"
 
 namespace tilescope::lower {
@@ -25,19 +26,20 @@ class Writer {
  public:
   explicit Writer(const Module& m, const Kernel* k = nullptr) : m_(m), k_(k) {}
 
-  template <class T, class... Range>
-  void operator()(std::string_view key, const T& v, const Range&... /*range*/) {
-    put(key, value_of(v));
+  template <class T, class About = Plain>
+  void operator()(std::string_view key, const T& v, const About& about = {}) {
+    put(key, value_of(v, about));
   }
   template <class T>
   void optional(std::string_view key, const T& v, const std::type_identity_t<T>& absent) {
-    if (!(v == absent)) put(key, value_of(v));
+    optional(key, v, Plain{}, absent);
   }
-  void optional(std::string_view key, std::int64_t v, base::IntegerRange /*range*/, std::int64_t absent) {
-    if (v != absent) put(key, v);
+  template <class T, class About>
+  void optional(std::string_view key, const T& v, const About& about, const std::type_identity_t<T>& absent) {
+    if (!(v == absent)) put(key, value_of(v, about));
   }
   void name(std::string_view key, const std::string& name) { put(key, name); }
-  void named(std::string_view key, int position, Named of) {
+  void named(std::string_view key, int position, Named of, std::optional<Space> /*space*/ = {}) {
     put(key, name_of(of, static_cast<std::size_t>(position)));
   }
   void indices(std::string_view key, const std::vector<Index>& all) {
@@ -82,9 +84,19 @@ class Writer {
     for (const T& v : all) out.push_back(value_of(v));
     return out;
   }
-  template <class T>
-  Value value_of(const std::optional<T>& v) const {
-    return value_of(*v);  // one without a value is left out
+  template <class T, class About>
+  Value value_of(const std::optional<T>& v, const About& about) const {
+    return value_of(*v, about);  // one without a value is left out
+  }
+  template <class T, class About>
+  Value value_of(const T& v, const About& about) const {
+    if constexpr (requires(Writer& w) { about(w, v); }) {
+      Writer w(m_, k_);
+      about(w, v);
+      return w.take();
+    } else {
+      return value_of(v);
+    }
   }
   static Value value_of(const MatrixInstruction& i) { return i.name; }
   static Value value_of(const expr::IndexDistribution& d) { return expr::to_text(d); }

@@ -9,6 +9,7 @@
 
 #include "base/dtype.h"
 #include "expr/parse.h"
+#include "lower/statement_parts.h"
 
 namespace tilescope::lower {
 namespace {
@@ -81,56 +82,79 @@ class Printer {
     return fmt::format("{} = {}", i.name, of);
   }
 
+  const std::string& buffer_name(int b) const { return k_->buffers[static_cast<std::size_t>(b)].name; }
   const std::string& index_name(int index) const { return k_->indices[static_cast<std::size_t>(index)].name; }
 
   void body(const std::vector<Statement>& statements, int depth) {
     for (const Statement& s : statements) {
       const std::string note = s.note.empty() ? "" : "    -- " + s.note;
-      std::visit([&](const auto& what) { statement(what, note, depth); }, s.what);
+      std::visit(Visitor{[&](const WarpSpecialized& w) {
+                           for (const WarpRole& r : w.roles) {
+                             line(depth, fmt::format("threads {}..{}: {}{}", r.first_thread,
+                                                     r.first_thread + r.threads - 1, r.name, note));
+                             body(r.body, depth + 1);
+                           }
+                         },
+                         [&](const auto& what) { line(depth, text(what) + note); }},
+                 s.what);
+      if (!std::holds_alternative<WarpSpecialized>(s.what))
+        for_inner_bodies(s, [&](const std::vector<Statement>& inner) { body(inner, depth + 1); });
     }
   }
 
-  void statement(const Loop& l, const std::string& note, int depth) {
+  std::string text(const Loop& l) const {
     const expr::Span& r = k_->indices[static_cast<std::size_t>(l.index)].range;
     const bool whole = l.unroll == r.high - r.low + 1;
     const std::string unrolled = whole ? " unrolled" : l.unroll > 1 ? fmt::format(" unrolled by {}", l.unroll) : "";
     const std::string first = l.first ? fmt::format("max({}, {})", r.low, print(*k_, *l.first)) : std::to_string(r.low);
     const std::string last = l.last ? fmt::format("min({}, {})", r.high, print(*k_, *l.last)) : std::to_string(r.high);
-    line(depth, fmt::format("for {} in {}..{}{}{}", index_name(l.index), first, last, unrolled, note));
-    body(l.body, depth + 1);
+    return fmt::format("for {} in {}..{}{}", index_name(l.index), first, last, unrolled);
   }
-  void statement(const If& i, const std::string& note, int depth) {
-    line(depth, "if " + guards(i.when) + note);
-    body(i.body, depth + 1);
+  std::string text(const If& i) const { return "if " + guards(i.when); }
+  std::string text(const Copy& c) const { return copied(c, ""); }
+  std::string text(const LoadMatrix& l) const {
+    return copied(l.rows, fmt::format(", {} rows{}", l.count, l.transposed ? " transposed" : ""));
   }
-  void statement(const Copy& c, const std::string& note, int depth) { copy(c, "", note, depth); }
-  void statement(const LoadMatrix& l, const std::string& note, int depth) {
-    copy(l.rows, fmt::format(", {} rows{}", l.count, l.transposed ? " transposed" : ""), note, depth);
-  }
-  void statement(const Mma& m, const std::string& note, int depth) {
+  std::string text(const Mma& m) const {
     const MatrixInstruction& i = instruction_of(*k_, m);
-    line(depth, fmt::format("{} += {} * {} by {}, {}x{}x{}{}", access(m.d), access(m.a), access(m.b), i.name, i.shape.m,
-                            i.shape.n, i.shape.k, note));
+    return fmt::format("{} += {} * {} by {}, {}x{}x{}", access(m.d), access(m.a), access(m.b), i.name, i.shape.m,
+                       i.shape.n, i.shape.k);
   }
-  void statement(const Wgmma& m, const std::string& note, int depth) {
+  std::string text(const Wgmma& m) const {
     const MatrixInstruction& i = instruction_of(*k_, m);
-    line(depth, fmt::format("{} += {} * {} in smem by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
-                            i.shape.m, m.columns, i.shape.k, note));
+    return fmt::format("{} += {} * {} in smem by {}, {}x{}x{}", access(m.d), factor(m.a), factor(m.b), i.name,
+                       i.shape.m, m.columns, i.shape.k);
   }
-  void statement(const WgmmaFence& b, const std::string& note, int depth) {
-    line(depth, fmt::format("wgmma.fence {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));
+  std::string text(const WgmmaFence& f) const { return "wgmma.fence " + buffer_name(f.sums); }
+  std::string text(const WgmmaCommitWait& w) const { return "wgmma.commit_group, wait_group " + buffer_name(w.sums); }
+  static std::string text(const ProxyFence& /*f*/) { return "fence.proxy.async"; }
+  static std::string text(const Barrier& /*b*/) { return "barrier"; }
+  static std::string text(const Commit& /*c*/) { return "cp.async.commit_group"; }
+  static std::string text(const Wait& w) { return fmt::format("cp.async.wait_group {}", w.pending); }
+  std::string text(const Compute& c) const {
+    const std::string when = c.when.empty() ? "" : " if " + guards(c.when);
+    return reduced(access(c.target), c.reducer, node(c, c.body.size() - 1)) + when;
   }
-  void statement(const WgmmaCommitWait& e, const std::string& note, int depth) {
-    line(depth,
-         fmt::format("wgmma.commit_group, wait_group {}{}", k_->buffers[static_cast<std::size_t>(e.sums)].name, note));
+  std::string text(const ReduceLanes& r) const {
+    const std::string to = access(r.target);
+    return reduced(to, r.reducer, fmt::format("{} of {} lanes", to, r.lanes));
   }
-  void statement(const ProxyFence&, const std::string& note, int depth) { line(depth, "fence.proxy.async" + note); }
-  void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
+  std::string text(const MbarrierArrive& a) const {
+    return fmt::format("arrive {}{}", phase(a.mbarrier, a.phase),
+                       a.bytes > 0 ? fmt::format(", expect {} B", a.bytes) : "");
+  }
+  std::string text(const MbarrierWait& w) const { return "wait " + phase(w.mbarrier, w.phase); }
+  std::string text(const TmaLoad& b) const {
+    return fmt::format("{} <~ tma {} by {}", access(b.shared), box(b), phase(b.mbarrier, b.phase));
+  }
+  std::string text(const TmaStore& b) const { return fmt::format("tma {} <~ {}", box(b), access(b.shared)); }
+
+  std::string copied(const Copy& c, const std::string& how) const {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
     std::string text = fmt::format("{} {} {}{}{}", access(c.to), c.asynchronous ? "<~" : "<-", source(c), wide, how);
     if (!c.inside.empty()) text += " or 0 unless " + guards(c.inside);
     if (!c.when.empty()) text += " if " + guards(c.when);
-    line(depth, text + note);
+    return text;
   }
   // `E[j + T_part[i]*64]`
   std::string source(const Copy& c) const {
@@ -138,15 +162,6 @@ class Printer {
     if (!c.gather) return text;
     const std::string times = c.gather->stride == 1 ? "" : fmt::format("*{}", c.gather->stride);
     return text.insert(text.size() - 1, fmt::format(" + {}{}", access(c.gather->index), times));
-  }
-  void statement(const Compute& c, const std::string& note, int depth) {
-    const std::string value = node(c, c.body.size() - 1);
-    const std::string when = c.when.empty() ? "" : " if " + guards(c.when);
-    line(depth, reduced(access(c.target), c.reducer, value) + when + note);
-  }
-  void statement(const ReduceLanes& r, const std::string& note, int depth) {
-    const std::string to = access(r.target);
-    line(depth, reduced(to, r.reducer, fmt::format("{} of {} lanes", to, r.lanes)) + note);
   }
   static std::string reduced(const std::string& to, expr::Reducer reducer, const std::string& value) {
     switch (reducer) {
@@ -162,35 +177,11 @@ class Printer {
         return fmt::format("{} += {}", to, value);
     }
   }
-  void statement(const Barrier&, const std::string& note, int depth) { line(depth, "barrier" + note); }
-  void statement(const Commit&, const std::string& note, int depth) { line(depth, "cp.async.commit_group" + note); }
-  void statement(const Wait& w, const std::string& note, int depth) {
-    line(depth, fmt::format("cp.async.wait_group {}{}", w.pending, note));
-  }
-  void statement(const WarpSpecialized& w, const std::string& note, int depth) {
-    for (const WarpRole& r : w.roles) {
-      line(depth, fmt::format("threads {}..{}: {}{}", r.first_thread, r.first_thread + r.threads - 1, r.name, note));
-      body(r.body, depth + 1);
-    }
-  }
-  void statement(const MbarrierArrive& a, const std::string& note, int depth) {
-    const std::string bytes = a.bytes > 0 ? fmt::format(", expect {} B", a.bytes) : "";
-    line(depth, fmt::format("arrive {}{}{}", phase(a.mbarrier, a.phase), bytes, note));
-  }
-  void statement(const MbarrierWait& a, const std::string& note, int depth) {
-    line(depth, fmt::format("wait {}{}", phase(a.mbarrier, a.phase), note));
-  }
-  void statement(const TmaLoad& b, const std::string& note, int depth) {
-    line(depth, fmt::format("{} <~ tma {} by {}{}", access(b.shared), box(b), phase(b.mbarrier, b.phase), note));
-  }
-  void statement(const TmaStore& b, const std::string& note, int depth) {
-    line(depth, fmt::format("tma {} <~ {}{}", box(b), access(b.shared), note));
-  }
 
   std::string box(const TmaBox& b) const {
     std::vector<std::string> dims;
     for (const BoxDim& d : b.dims) dims.push_back(fmt::format("{} of {} x{}", print(*k_, d.at), d.extent, d.box));
-    return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(b.memory)].name, fmt::join(dims, ", "));
+    return fmt::format("{}[{}]", buffer_name(b.memory), fmt::join(dims, ", "));
   }
   std::string phase(int mbarrier, const Affine& number) const {
     return fmt::format("{}[{}]", k_->mbarriers[static_cast<std::size_t>(mbarrier)].name, print(*k_, number));
@@ -200,7 +191,7 @@ class Printer {
     return fmt::format("{}{} by {}, {}", access(f.at), f.transposed ? " transposed" : "", f.along, f.deep);
   }
   std::string access(const Access& a) const {
-    return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(a.buffer)].name, print(*k_, a.offset));
+    return fmt::format("{}[{}]", buffer_name(a.buffer), print(*k_, a.offset));
   }
 
   std::string guards(const std::vector<Guard>& all) const {

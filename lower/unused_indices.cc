@@ -18,7 +18,10 @@ template <class Visit>
 void indices_of(std::vector<Statement>& body, const Visit& visit) {
   const auto in = [&](Affine& a) { indices_of(a, visit); };
   for (Statement& s : body) {
-    if (auto* loop = std::get_if<Loop>(&s.what)) visit(loop->index);
+    for_each_member(s, Visitor{[&](const KeyPath& /*key*/, int& position, const NamedIn& n) {
+                                 if (n.of == Named::kIndex) visit(position);
+                               },
+                               [](const auto&...) {}});
     for_each_place(s, in);
     for_each_guard(s, in);
     for_inner_bodies(s, [&](std::vector<Statement>& inner) { indices_of(inner, visit); });

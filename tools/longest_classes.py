@@ -21,6 +21,7 @@ FOLDERS = ("base arch expr graph tile lower energy model construct sim backends 
 LIMITS = {"lines": 400, "functions": 25}
 LIMITED = ("sim/", "lower/")
 BEGIN = re.compile(r"^( *)(?:class|struct) (?:\w+\([^)]*\) )?(\w+)(?: final)?(?: *:[^;{]*)? *\{")
+NAMESPACE = re.compile(r"^namespace tilescope::([\w:]+) \{")  # two of one name in two of these are two classes
 OUTSIDE = re.compile(r"^(?!\s|//|#|namespace|using|class|struct|enum).*?\b(\w+)::(?:\w+::)*(~?\w+|operator\W+)\(")
 # A member function: a name before a parenthesis that no operator precedes, of a line that is not a statement.
 MEMBER = re.compile(r"(?:^|[\s&*>~])(~?\w+|operator[^\w\s(]+|operator\(\))\(")
@@ -46,7 +47,7 @@ def classes(folders):
                 continue
             lines = path.read_text().splitlines()
             where = str(path.relative_to(ROOT))
-            library = where.split("/")[0]
+            library = next((m.group(1) for line in lines if (m := NAMESPACE.match(line))), where.split("/")[0])
             for n, line in enumerate(lines):
                 if begin := BEGIN.match(line):
                     margin, name = len(begin.group(1)), (library, begin.group(2))

@@ -2,13 +2,18 @@
 #pragma once
 // The parts of lower/check.h, each of one kernel.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "lower/check.h"
 #include "lower/statement_parts.h"
 
@@ -63,60 +68,36 @@ void walk(const std::vector<Statement>& body, Inside& at, const Visit& visit) {
   at.path = path;
 }
 
-// One kernel of a module, and who is told what is wrong with it.
-class KernelCheck {
- public:
-  KernelCheck(const Module& m, const Kernel& k, std::string path, const arch::ArchSpec& chip,
-              const KernelLimits& limits, const PlaceOf& place, base::Diagnostics& diags)
-      : m_(m), k_(k), path_(std::move(path)), chip_(chip), limits_(limits), place_(place), diags_(diags) {}
+// A kernel of a module that is checked, by what it is held to, and where its mistakes are told.
+struct CheckedKernel {
+  const Module& m;
+  const Kernel& k;
+  std::string path;
+  const arch::ArchSpec& chip;
+  const KernelLimits& limits;
+  const PlaceOf& place;
+  base::Diagnostics& diags;
 
-  // Each is asked where those before it found nothing.
-  void positions();   // what every other one relies on
-  void sizes();       // of the kernel and its arrays, and how much it runs
-  void statements();  // operands
-  void accesses();    // stay in their arrays
-  void overlaps();
-  void progress();
-
- private:
   template <class... T>
-  void wrong(const std::string& path, fmt::format_string<T...> text, T&&... values) {
+  void wrong(const std::string& where, fmt::format_string<T...> text, T&&... values) const {
     const std::string what = fmt::format(text, std::forward<T>(values)...);
-    diags_.error(place_(path), fmt::format("{}: {}", path, what));
+    diags.error(place(where), fmt::format("{}: {}", where, what));
   }
+  // Calls visit(statement, inside) for every statement.
   template <class Visit>
-  void for_all(const Visit& visit) {
-    Inside at{path_ + ".body", {}, {}, nullptr};
-    walk(k_.body, at, visit);
+  void for_all(const Visit& visit) const {
+    Inside at{path + ".body", {}, {}, nullptr};
+    walk(k.body, at, visit);
   }
-  const Buffer& buffer(const Access& a) const { return k_.buffers[static_cast<std::size_t>(a.buffer)]; }
-  const std::string& name(const Access& a) const { return buffer(a).name; }
-
-  // check.cc
-  void scopes(const Affine& a, const Inside& at);
-  void amount();
-  void swizzled(const Buffer& b, const std::string& path);
-  void mbarriers();
-  // check_statements.cc
-  void statement(const Statement& s, const Inside& at);
-  void copy(const Copy& c, const std::string& path);
-  void gather(const Copy& c, const std::string& path);
-  void compute(const Compute& c, const std::string& path);
-  void fragment(const Access& a, base::Dtype dtype, const std::string& path);
-  void box(const TmaBox& b, const Inside& at);
-  void warps(std::int64_t lanes, const Inside& at);
-  void in_space(const Access& a, Space space, const std::string& path);
-  void uniform(const Affine& a, const std::string& path);
-  void roles(const WarpSpecialized& w, const Inside& at);
-  bool of_thread(const Affine& a) const;
-
-  const Module& m_;
-  const Kernel& k_;
-  std::string path_;
-  const arch::ArchSpec& chip_;
-  const KernelLimits& limits_;
-  const PlaceOf& place_;
-  base::Diagnostics& diags_;
+  const Buffer& buffer(const Access& a) const { return k.buffers[static_cast<std::size_t>(a.buffer)]; }
 };
+
+// Each is asked where those before it found nothing.
+void check_positions(const CheckedKernel& of);   // what every other one relies on
+void check_sizes(const CheckedKernel& of);       // of the kernel and its arrays, and how much it runs
+void check_statements(const CheckedKernel& of);  // operands
+void check_accesses(const CheckedKernel& of);    // stay in their arrays
+void check_overlaps(const CheckedKernel& of);    // of arrays in use
+void check_progress(const CheckedKernel& of);    // every wait ends
 
 }  // namespace tilescope::lower

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a Kernel document holds, said once for its reader (lower/kernel_document.cc) and its writer (kernel_writer.cc):
-// `fields` visits the members of a structure with their keys, their ranges and what they are where they are left out.
-// An Io has
+// What a Kernel document holds beside statements (lower/statement_fields.h), said once for its reader
+// (lower/kernel_document.cc) and its writer (kernel_writer.cc). Their Io has besides
 //
-//   io(key, member [, range])                   a key that must be there
-//   io.optional(key, member [, range], absent)  one that may be left out
-//   io.name(key, member)                        what others call the structure by
-//   io.named(key, position, of)                 the position of something by its name
+//   io.indices(key, indices)    those that are in documents
+//   io.either(key, is)          whether the structure is of the kind that has the key
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "base/fields.h"
 #include "expr/parse.h"
-#include "lower/statement_parts.h"
+#include "lower/statement_fields.h"
 
 namespace tilescope::lower {
-
-// What names in a document stand for.
-enum class Named : std::uint8_t { kArray, kIndex, kBuffer, kMbarrier, kInstruction };
-
-// Numbers stay so small that sums of products of a few of them fit 64 bits.
-inline constexpr std::int64_t kMax = std::int64_t{1} << 40;
-inline constexpr base::IntegerRange kCounts{1, kMax}, kAmounts{0, kMax}, kNumbers{-kMax, kMax};
 
 // The choices of an enumeration, in the order of its enumerators. No kernel has a mean.
 template <class Enum>
@@ -37,13 +25,6 @@ template <>
 inline constexpr std::array<std::string_view, 3> kChoices<Space> = {"memory", "shared", "registers"};
 template <>
 inline constexpr std::array<std::string_view, 5> kChoices<expr::Reducer> = {"none", "sum", "max", "min", "product"};
-
-// What statements do, in the order of Statement::what.
-inline constexpr std::array kStatementNames =
-    std::to_array<std::string_view>({"loop", "if", "copy", "compute", "reduce_lanes", "load_matrix", "mma", "wgmma",
-                                     "wgmma_fence", "wgmma_commit_wait", "proxy_fence", "barrier", "commit", "wait",
-                                     "warp_specialized", "mbarrier_arrive", "mbarrier_wait", "tma_load", "tma_store"});
-static_assert(kStatementNames.size() == std::variant_size_v<decltype(Statement::what)>);
 
 template <class Io>
 void fields(Io& io, OneOf<Module> auto& m) {
@@ -104,137 +85,6 @@ void fields(Io& io, OneOf<Mbarrier> auto& m) {
   io.optional("stages", m.stages, kCounts, 1);
   io.optional("arrivals", m.arrivals, kCounts, 1);
   io("offset_bytes", m.offset_bytes, kAmounts);
-}
-
-// --- statements
-
-template <class Io>
-void fields(Io& io, OneOf<Loop> auto& l) {
-  io.named("index", l.index, Named::kIndex);
-  io.optional("unroll", l.unroll, kAmounts, 0);
-  io.optional("first", l.first, {});
-  io.optional("last", l.last, {});
-  io("body", l.body);
-}
-template <class Io>
-void fields(Io& io, OneOf<If> auto& i) {
-  io("when", i.when);
-  io("body", i.body);
-}
-template <class Io>
-void fields(Io& io, OneOf<Copy> auto& c) {
-  io("to", c.to);
-  io("from", c.from);
-  io.optional("elements", c.elements, kCounts, 1);
-  io.optional("when", c.when, {});
-  io.optional("inside", c.inside, {});
-  io.optional("asynchronous", c.asynchronous, false);
-  io.optional("gather", c.gather, {});
-}
-template <class Io>
-void fields(Io& io, OneOf<Gather> auto& g) {
-  io("index", g.index);
-  io("table", g.table);
-  io.optional("stride", g.stride, kCounts, 1);
-  io("extent", g.extent, kCounts);
-}
-template <class Io>
-void fields(Io& io, OneOf<Compute> auto& c) {
-  io("target", c.target);
-  io.optional("reducer", c.reducer, expr::Reducer::kNone);
-  io.optional("operands", c.operands, {});
-  io.optional("indices", c.indices, {});
-  io("body", c.body);
-  io.optional("when", c.when, {});
-}
-template <class Io>
-void fields(Io& io, OneOf<ReduceLanes> auto& r) {
-  io("target", r.target);
-  io("reducer", r.reducer);
-  io("lanes", r.lanes, kCounts);
-}
-template <class Io>
-void fields(Io& io, OneOf<LoadMatrix> auto& l) {
-  io("rows", l.rows);
-  io("count", l.count, kCounts);
-  io("map", l.map);
-  io.optional("transposed", l.transposed, false);
-}
-template <class Io>
-void fields(Io& io, OneOf<Mma> auto& m) {
-  io.named("by", m.instruction, Named::kInstruction);
-  io("d", m.d);
-  io("a", m.a);
-  io("b", m.b);
-}
-template <class Io>
-void fields(Io& io, OneOf<SharedOperand> auto& o) {
-  io("at", o.at);
-  io("along", o.along, kAmounts);
-  io("deep", o.deep, kAmounts);
-  io.optional("transposed", o.transposed, false);
-}
-template <class Io>
-void fields(Io& io, OneOf<Wgmma> auto& m) {
-  io.named("by", m.instruction, Named::kInstruction);
-  io("columns", m.columns, kCounts);
-  io("d", m.d);
-  io("a", m.a);
-  io("b", m.b);
-}
-template <class Io>
-void fields(Io& io, OneOf<WgmmaFence, WgmmaCommitWait> auto& f) {
-  io.named("sums", f.sums, Named::kBuffer);
-}
-template <class Io>
-void fields(Io& /*io*/, OneOf<ProxyFence, Barrier, Commit> auto& /*alone*/) {}
-template <class Io>
-void fields(Io& io, OneOf<Wait> auto& w) {
-  io.optional("pending", w.pending, kAmounts, 0);
-}
-template <class Io>
-void fields(Io& io, OneOf<WarpRole> auto& r) {
-  io.name("name", r.name);
-  io("first_thread", r.first_thread, kAmounts);
-  io("threads", r.threads, kCounts);
-  io("body", r.body);
-}
-template <class Io>
-void fields(Io& io, OneOf<WarpSpecialized> auto& w) {
-  io("roles", w.roles);
-}
-template <class Io>
-void fields(Io& io, OneOf<MbarrierArrive> auto& a) {
-  io.named("mbarrier", a.mbarrier, Named::kMbarrier);
-  io("phase", a.phase);
-  io.optional("bytes", a.bytes, kAmounts, 0);
-}
-template <class Io>
-void fields(Io& io, OneOf<MbarrierWait> auto& a) {
-  io.named("mbarrier", a.mbarrier, Named::kMbarrier);
-  io("phase", a.phase);
-}
-template <class Io>
-void fields(Io& io, OneOf<BoxDim> auto& d) {
-  io("at", d.at);
-  io("extent", d.extent, kCounts);
-  io("stride", d.stride, kCounts);
-  io("box", d.box, kCounts);
-}
-void box_fields(auto& io, auto& b) {
-  io("shared", b.shared);
-  io.named("memory", b.memory, Named::kBuffer);
-  io("dims", b.dims);
-}
-template <class Io>
-void fields(Io& io, OneOf<TmaLoad> auto& b) {
-  box_fields(io, b);
-  io.named("mbarrier", b.mbarrier, Named::kMbarrier);
-  io("phase", b.phase);
-}
-template <class Io>
-void fields(Io& io, OneOf<TmaStore> auto& b) {
-  box_fields(io, b);
 }
 
 // --- nodes of a body: 0.5, {"read": 0}, {"index": 0}, {"scalar": "alpha"}, {"add": [0, 1]}, {"exp": [0]}

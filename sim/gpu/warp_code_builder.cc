@@ -26,6 +26,15 @@ using lower::Visitor;
 using lower::Wgmma;
 using Kind = WarpOp::Kind;
 
+// Statements in order or in time with other threads, or with the chip's engines.
+template <class S>
+concept Synchronizes =
+    OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
+          lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore>;
+// Statements that a warp runs by itself, in its registers and its scratchpad.
+template <class S>
+concept RunsAlone = OneOf<S, Compute, lower::ReduceLanes, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence>;
+
 // Whether iterations of a loop add to the same sums.
 bool accumulates(const std::vector<Statement>& body, int index) {
   bool found = false;
@@ -80,27 +89,24 @@ LoadGroups WarpCodeBuilder::group_of(int buffer) const {
 
 bool WarpCodeBuilder::is_products(const Statement& s) {
   const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
-  return std::visit(Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); },
-                            [](const Wgmma&) { return true; }, [](const auto&) { return false; }},
-                    s.what);
+  return std::visit(
+      Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); }, [](const Wgmma&) { return true; },
+              [](const Copy&) { return false; }, [](const RunsAlone auto&) { return false; },
+              [](const Synchronizes auto&) { return false; }},
+      s.what);
 }
 
 bool WarpCodeBuilder::alone(const Statement& s) const {
   if (is_products(s)) return false;
   return std::visit(
-      Visitor{
-          [&](const OneOf<Loop, If> auto& l) {
-            if constexpr (requires { l.has_ends(); })
-              if (l.has_ends()) return false;
-            return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
-          },
-          [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
-          [](const OneOf<Compute, lower::ReduceLanes, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence> auto&) {
-            return true;
-          },
-          [](const OneOf<Wgmma, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait,
-                         lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad,
-                         lower::TmaStore> auto&) { return false; }},
+      Visitor{[&](const OneOf<Loop, If> auto& l) {
+                if constexpr (requires { l.has_ends(); })
+                  if (l.has_ends()) return false;
+                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
+              },
+              [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
+              [](const RunsAlone auto&) { return true; }, [](const Wgmma&) { return false; },
+              [](const Synchronizes auto&) { return false; }},
       s.what);
 }
 
@@ -110,7 +116,8 @@ bool WarpCodeBuilder::loads_only(const Statement& s) const {
                 return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return loads_only(x); });
               },
               [&](const Copy& c) { return space_of(c.from) == Space::kGlobal && space_of(c.to) == Space::kRegister; },
-              [](const auto&) { return false; }},
+              [](const RunsAlone auto&) { return false; }, [](const Wgmma&) { return false; },
+              [](const Synchronizes auto&) { return false; }},
       s.what);
 }
 
@@ -209,8 +216,8 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
               [&](const lower::WgmmaCommitWait&) { emit_op({.kind = Kind::kWgmmaCommitWait}); },
               [&](const lower::Barrier&) { emit_op({.kind = Kind::kBarrier}); },
               [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
-              [](const OneOf<Compute, lower::ReduceLanes, LoadMatrix, Mma, Wgmma, lower::WgmmaFence,
-                             lower::ProxyFence> auto&) { base::check(false, "it needs no other warp"); }},
+              [](const RunsAlone auto&) { base::check(false, "it needs no other warp"); },
+              [](const Wgmma&) { base::check(false, "it runs by itself"); }},
       s.what);
 }
 
@@ -374,10 +381,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
               },
               // An instruction that only orders others.
               [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
-              [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
-                             lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
-                base::check(false, "a segment needs no other warp");
-              }},
+              [](const Synchronizes auto&) { base::check(false, "a segment needs no other warp"); }},
       s.what);
   return n;
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a crew of threads does in one statement. All functions throw Mistake where a kernel breaks a rule of
+// lower/kernel.h.
+
+#include <vector>
+
+#include "lower/detail/block_memory.h"
+#include "lower/detail/crew.h"
+#include "lower/detail/mbarriers.h"
+#include "lower/kernel.h"
+
+namespace tilescope::lower {
+
+// lower/interpret_transfers.cc.
+void run(const Copy& c, BlockMemory& memory, Crew& by);
+void run(const TmaLoad& b, BlockMemory& memory, Mbarriers& mbarriers, Crew& by);
+void run(const TmaStore& b, BlockMemory& memory, Crew& by);
+
+// lower/interpret_arithmetic.cc.
+void run(const Compute& c, const std::vector<double>& scalars, BlockMemory& memory, Crew& by);
+void run(const ReduceLanes& r, BlockMemory& memory, Crew& by);
+
+// lower/interpret_matrices.cc.
+void run(const LoadMatrix& l, BlockMemory& memory, Crew& by);
+void run(const Mma& m, BlockMemory& memory, Crew& by);
+void run(const Wgmma& m, BlockMemory& memory, Crew& by);
+void run(const WgmmaFence& begin, Crew& by);
+void run(const WgmmaCommitWait& end, Crew& by);
+
+}  // namespace tilescope::lower
