@@ -15,7 +15,7 @@
 namespace tilescope::importers {
 namespace {
 
-constexpr std::string_view kItsController = "fixed in its controller";
+constexpr std::string_view kDramsim3ItsController = "fixed in its controller";
 constexpr std::string_view kBound = "[E] a bound, for the last requests";
 
 #define BANKS "dram_structure.bankgroups * dram_structure.banks_per_group"
@@ -23,7 +23,7 @@ constexpr std::string_view kBound = "[E] a bound, for the last requests";
 #define RANKS "max(1, floor(system.channel_size * 1048576 / (dram_structure.rows * " BANKS " * " ROW ")))"
 #define GROUPED "$grouped * min(1, dram_structure.bankgroups - 1) * "
 
-constexpr FigureRow kFigures[] = {
+constexpr FigureRow kDramsim3Figures[] = {
     {"memory.dram.capacity", "system.channels * " RANKS " * dram_structure.rows * " BANKS " * " ROW, "B",
      "whole ranks"},
     {"memory.dram.clock", "1000 / timing.tCK", "MHz"},
@@ -36,9 +36,9 @@ constexpr FigureRow kFigures[] = {
     {"memory.dram.banks", BANKS, ""},
     {"memory.dram.queue_depth", "system.trans_queue_size", ""},
     {"memory.dram.per_bank_queue_depth", "$queues_per_bank * system.cmd_queue_size", "", {}, true},
-    {"memory.dram.write_threshold", "8", "", kItsController},
+    {"memory.dram.write_threshold", "8", "", kDramsim3ItsController},
     {"memory.dram.write_idle", "50", "cycles", kBound},
-    {"memory.dram.row_hit_cap", "4", "", kItsController},
+    {"memory.dram.row_hit_cap", "4", "", kDramsim3ItsController},
     {"memory.dram.max_age", "20000", "cycles", kBound},
     {"memory.dram.row", ROW, "B"},
     {"memory.dram.timing.cl", "timing.AL + timing.CL", "cycles"},
@@ -75,7 +75,7 @@ constexpr FigureRow kFigures[] = {
 #undef GROUPED
 
 // Transfers a clock, by the cycles of a burst.
-constexpr WordRow kWords[] = {
+constexpr WordRow kDramsim3Words[] = {
     {"dram_structure.protocol", "DDR3", "$rate", "2"},
     {"dram_structure.protocol", "DDR4", "$rate", "2"},
     {"dram_structure.protocol", "LPDDR", "$rate", "2"},
@@ -103,7 +103,7 @@ constexpr WordRow kWords[] = {
 };
 
 // Of src/configuration.cc.
-constexpr DefaultRow kDefaults[] = {
+constexpr DefaultRow kDramsim3Defaults[] = {
     {"$grouped", 1},
     {"timing.AL", 0},
     {"timing.tRTP", 5},
@@ -115,7 +115,7 @@ constexpr DefaultRow kDefaults[] = {
     {"timing.tCK", 1},
 };
 
-constexpr MeaninglessRow kMeaningless[] = {
+constexpr MeaninglessRow kDramsim3Meaningless[] = {
     {"dram_structure.device_width dram_structure.num_dies", "counted by the width of the bus and the rows"},
     {"timing.tREFIb timing.tRFCb timing.tRFC2 timing.tRFC4", "a refresh that its `refresh_policy` does not choose"},
     {"timing.tRTP_S timing.tRTP_L", "it reads tRTP alone, 5 where absent"},
@@ -180,7 +180,7 @@ void add_mapping(Ledger& ledger, std::vector<Figure>& figures, base::Diagnostics
 std::optional<Imported> import_dramsim3(const Source& source, base::Diagnostics& diags) {
   std::vector<Key> keys = read_ini(source.text, source.id, diags);
   if (!diags.ok()) return std::nullopt;
-  const Table table{{}, kFigures, kWords, kMeaningless, kDefaults};
+  const Table table{{}, kDramsim3Figures, kDramsim3Words, kDramsim3Meaningless, kDramsim3Defaults};
   return memory_of(source, std::move(keys), table, add_mapping, diags);
 }
 

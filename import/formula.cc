@@ -22,9 +22,9 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_.:[]$").find(c) != std::string::npos;
 }
 
-class Reader {
+class FormulaReader {
  public:
-  Reader(std::string_view text, const std::function<double(std::string_view)>& value_of)
+  FormulaReader(std::string_view text, const std::function<double(std::string_view)>& value_of)
       : text_(text), value_of_(value_of) {}
 
   double whole() {
@@ -125,7 +125,7 @@ std::vector<std::string> names_in(std::string_view formula) {
 }
 
 double evaluate(std::string_view formula, const std::function<double(std::string_view)>& value_of) {
-  return Reader(formula, value_of).whole();
+  return FormulaReader(formula, value_of).whole();
 }
 
 }  // namespace tilescope::importers

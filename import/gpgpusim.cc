@@ -52,7 +52,7 @@ constexpr PartsRow kParts[] = {
 
 constexpr std::string_view kLatency = "from a load to its use; queues are not counted";
 
-constexpr FigureRow kFigures[] = {
+constexpr FigureRow kGpgpusimFigures[] = {
     {"clock", "gpgpu_clock_domains.core", "MHz"},
     {"core.count", "gpgpu_n_clusters * gpgpu_n_cores_per_cluster", ""},
     {"core.partitions", "gpgpu_num_sched_per_core", ""},
@@ -164,7 +164,7 @@ constexpr FigureRow kFigures[] = {
     {"link.width", "icnt_flit_size - 8", "B", "8 B of a flit are its header"},
 };
 
-constexpr WordRow kWords[] = {
+constexpr WordRow kGpgpusimWords[] = {
     {"gpgpu_cache:dl2.sectored", "S", "memory.l2.sector", "32 B"},
     {"gpgpu_cache:dl2.sectored", "N", "$whole_lines", "1"},
     {"gpgpu_cache:dl2.sectored", "L", "$whole_lines", "1"},
@@ -177,7 +177,7 @@ constexpr WordRow kWords[] = {
     {"dram_bnkgrp_indexing_policy", "0", "memory.dram.address_mapping", "RoRaBgBaCoCh"},
 };
 
-constexpr DefaultRow kDefaults[] = {
+constexpr DefaultRow kGpgpusimDefaults[] = {
     {"gpgpu_n_sub_partition_per_mchannel", 1},
     {"gpgpu_n_mem_per_ctrlr", 1},
     {"dram_data_command_freq_ratio", 2},
@@ -186,7 +186,7 @@ constexpr DefaultRow kDefaults[] = {
     {"gpgpu_n_cores_per_cluster", 3},
 };
 
-constexpr MeaninglessRow kMeaningless[] = {
+constexpr MeaninglessRow kGpgpusimMeaningless[] = {
     {"gpgpu_compute_capability_major gpgpu_compute_capability_minor gpgpu_ptx_force_max_capability "
      "gpgpu_occupancy_sm_number gpgpu_coalesce_arch",
      "chooses the device that the chip extends, which has this target"},
@@ -319,7 +319,7 @@ std::string target_of(const std::vector<Key>& keys) {
 std::optional<Imported> import_gpgpusim(const Source& source, base::Diagnostics& diags) {
   std::vector<Key> keys = read_options(source.text, source.id, diags);
   if (!diags.ok()) return std::nullopt;
-  std::vector<MeaninglessRow> meaningless(std::begin(kMeaningless), std::end(kMeaningless));
+  std::vector<MeaninglessRow> meaningless(std::begin(kGpgpusimMeaningless), std::end(kGpgpusimMeaningless));
   std::vector<std::string> texts;
   texts.reserve(16);  // rows are views of them
   leave_parts(meaningless, texts, {"gpgpu_cache:dl1", "gpgpu_cache:dl2"}, kCacheParts,
@@ -330,7 +330,7 @@ std::optional<Imported> import_gpgpusim(const Source& source, base::Diagnostics&
               kOpcodes, "an instruction that no entry of `compute` describes");
   const std::string target = target_of(keys);
   add_row(keys);
-  const Table table{kParts, kFigures, kWords, meaningless, kDefaults};
+  const Table table{kParts, kGpgpusimFigures, kGpgpusimWords, meaningless, kGpgpusimDefaults};
   return chip_like_ours(source, std::move(keys), table, target, "NVIDIA", diags);
 }
 

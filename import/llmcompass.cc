@@ -12,7 +12,7 @@ namespace {
 // A key of the device, for formulas.
 #define CORE "device.compute_chiplet.core."
 
-constexpr FigureRow kFigures[] = {
+constexpr FigureRow kLlmcompassFigures[] = {
     {"clock", "device.frequency_Hz / 1000000", "MHz"},
     {"core.count", "device.compute_chiplet.core_count * device.compute_chiplet_count", ""},
     {"core.partitions", CORE "sublane_count", ""},
@@ -58,7 +58,7 @@ constexpr FigureRow kFigures[] = {
     {"memory.dram.capacity", "device.memory.total_capacity_GB", "GiB"},
 };
 
-constexpr WordRow kWords[] = {
+constexpr WordRow kLlmcompassWords[] = {
     {CORE "systolic_array.data_type", "fp16", "$fp16_array", "1"},
     {CORE "systolic_array.data_type", "bf16", "$bf16_array", "1"},
     {CORE "systolic_array.data_type", "int8", "$int8_array", "1"},
@@ -66,9 +66,9 @@ constexpr WordRow kWords[] = {
     {CORE "vector_unit.data_type", "fp32", "$fp32_vector", "1"},
 };
 
-constexpr DefaultRow kDefaults[] = {{"device.compute_chiplet_count", 1}};
+constexpr DefaultRow kLlmcompassDefaults[] = {{"device.compute_chiplet_count", 1}};
 
-constexpr MeaninglessRow kMeaningless[] = {
+constexpr MeaninglessRow kLlmcompassMeaningless[] = {
     {"name", "a title; --name gives the chip's name"},
     {"device_count interconnect", "several devices; a chip here is one"},
     {"device.compute_chiplet.physical_core_count device.compute_chiplet.process_node device.io.process_node "
@@ -89,7 +89,7 @@ constexpr MeaninglessRow kMeaningless[] = {
 std::optional<Imported> import_llmcompass(const Source& source, base::Diagnostics& diags) {
   const auto document = base::read_json(source.text, source.id, diags);
   if (!document) return std::nullopt;
-  const Table table{{}, kFigures, kWords, kMeaningless, kDefaults};
+  const Table table{{}, kLlmcompassFigures, kLlmcompassWords, kLlmcompassMeaningless, kLlmcompassDefaults};
   return chip_like_ours(source, keys_of(*document), table, {}, {}, diags);
 }
 

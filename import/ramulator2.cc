@@ -16,13 +16,13 @@
 namespace tilescope::importers {
 namespace {
 
-constexpr std::string_view kItsController = "fixed in its controller";
+constexpr std::string_view kRamulator2ItsController = "fixed in its controller";
 
 #define CHANNELS "DRAM.org.channel * DRAM.org.pseudochannel"
 #define BANKS "DRAM.org.bankgroup * DRAM.org.bank"
 #define ROW "DRAM.org.column / $prefetch * $width / 8 * DRAM.timing.nBL * $rate"
 
-constexpr FigureRow kFigures[] = {
+constexpr FigureRow kRamulator2Figures[] = {
     {"memory.dram.capacity", CHANNELS " * DRAM.org.rank * DRAM.org.row * " BANKS " * " ROW, "B"},
     {"memory.dram.clock", "round(1000000000 / DRAM.timing.tCK_ps) / 1000", "MHz"},
     {"memory.dram.clock", "DRAM.timing.rate / $rate", "MHz"},
@@ -35,9 +35,9 @@ constexpr FigureRow kFigures[] = {
     {"memory.dram.burst", "DRAM.timing.nBL * $rate", ""},
     {"memory.dram.bank_groups", "DRAM.org.bankgroup", ""},
     {"memory.dram.banks", BANKS, ""},
-    {"memory.dram.queue_depth", "32", "", kItsController},
-    {"memory.dram.write_high_watermark", "26", "", kItsController},
-    {"memory.dram.write_low_watermark", "6", "", kItsController},
+    {"memory.dram.queue_depth", "32", "", kRamulator2ItsController},
+    {"memory.dram.write_high_watermark", "26", "", kRamulator2ItsController},
+    {"memory.dram.write_low_watermark", "6", "", kRamulator2ItsController},
     {"memory.dram.row", ROW, "B"},
     {"memory.dram.timing.cl", "DRAM.timing.nCL", "cycles"},
     {"memory.dram.timing.cwl", "DRAM.timing.nCWL", "cycles"},
@@ -70,7 +70,7 @@ constexpr FigureRow kFigures[] = {
 #undef ROW
 
 // What the standards have: transfers a clock, columns of a burst, bits of a channel's bus.
-constexpr WordRow kWords[] = {
+constexpr WordRow kRamulator2Words[] = {
     {"DRAM.impl", "DDR3", "$rate", "2"},
     {"DRAM.impl", "DDR3", "$prefetch", "8"},
     {"DRAM.impl", "DDR3", "$width", "64"},
@@ -94,9 +94,10 @@ constexpr WordRow kWords[] = {
      "closes a row after so many requests; `page_policy` does not"},
 };
 
-constexpr DefaultRow kDefaults[] = {{"DRAM.org.channel", 1}, {"DRAM.org.rank", 1}, {"DRAM.org.pseudochannel", 1}};
+constexpr DefaultRow kRamulator2Defaults[] = {
+    {"DRAM.org.channel", 1}, {"DRAM.org.rank", 1}, {"DRAM.org.pseudochannel", 1}};
 
-constexpr MeaninglessRow kMeaningless[] = {
+constexpr MeaninglessRow kRamulator2Meaningless[] = {
     {"Frontend", "the requests; here a trace has them (tilescope trace)"},
     {"MemorySystem.impl clock_ratio impl", "how its parts are put together"},
     {"DRAM.org.preset DRAM.timing.preset", "stands for keys"},
@@ -223,7 +224,7 @@ std::optional<Imported> import_ramulator2(const Source& source, base::Diagnostic
   const Key* dq = find_key(keys, "DRAM.org.dq");
   add_preset(keys, *presets, "timing", dq == nullptr ? std::string() : "x" + dq->text, diags);
   if (!diags.ok()) return std::nullopt;
-  const Table table{{}, kFigures, kWords, kMeaningless, kDefaults};
+  const Table table{{}, kRamulator2Figures, kRamulator2Words, kRamulator2Meaningless, kRamulator2Defaults};
   return memory_of(source, std::move(keys), table, add_mapping, diags);
 }
 

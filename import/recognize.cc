@@ -7,6 +7,7 @@
 #include <string>
 
 #include "import/table.h"
+#include "import/text_readers.h"
 
 namespace tilescope::importers {
 namespace {
@@ -57,14 +58,6 @@ constexpr KindRow kKinds[] = {
 };
 
 bool is_of_key(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
-
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 // The titles of a table: of a first line with commas.
 void add_titles(std::string_view line, std::set<std::string>& keys) {

@@ -46,21 +46,13 @@ constexpr ColumnRow kColumns[] = {
     {"sparsityratio", "", "sparse weights are not described; the layer is dense here"},
 };
 
-std::string folded(std::string_view title) {
-  std::string out;
-  for (const char c : title)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 const ColumnRow* column_of(std::string_view title) {
   for (const ColumnRow& c : kColumns)
     if (c.title == folded(title)) return &c;
   return nullptr;
 }
 
-struct Layer {
+struct ScalesimLayer {
   std::string id;
   base::Position at;
   std::map<std::string, std::int64_t, std::less<>> numbers;
@@ -73,8 +65,8 @@ struct Layer {
 
 constexpr std::int64_t kMaxExtent = 1'000'000'000;
 
-std::optional<Layer> layer_of(const CsvRow& row, const CsvRow& titles, base::Diagnostics& diags) {
-  Layer out;
+std::optional<ScalesimLayer> layer_of(const CsvRow& row, const CsvRow& titles, base::Diagnostics& diags) {
+  ScalesimLayer out;
   out.at = row.front().at;
   const std::size_t errors = diags.count();
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -100,7 +92,7 @@ std::optional<Layer> layer_of(const CsvRow& row, const CsvRow& titles, base::Dia
   return out;
 }
 
-bool has_all(const Layer& layer, std::initializer_list<std::string_view> names, base::Diagnostics& diags) {
+bool has_all(const ScalesimLayer& layer, std::initializer_list<std::string_view> names, base::Diagnostics& diags) {
   std::vector<std::string_view> missing;
   for (const std::string_view name : names)
     if (!layer.numbers.contains(name)) {
@@ -118,7 +110,7 @@ bool has_all(const Layer& layer, std::initializer_list<std::string_view> names, 
 
 Coordinate axis(std::string name) { return {{{std::move(name), 1}}, 0}; }
 
-SuiteOperator product(const Layer& l) {
+SuiteOperator product(const ScalesimLayer& l) {
   SuiteOperator op{l.id, {"C", {axis("m"), axis("n")}, {}}, {}, true, {}, {}, {}, l.at, 1};
   op.operands = {{"A", {axis("m"), axis("k")}, {}}, {"B", {axis("k"), axis("n")}, {}}};
   op.loops = {{"m", l.of("m")}, {"n", l.of("cols")}, {"k", l.of("k")}};
@@ -133,7 +125,7 @@ void make_depthwise(SuiteOperator& op) {
   op.comment = "DP: depthwise, a layer for each channel";
 }
 
-std::optional<SuiteOperator> convolution(const Layer& l, base::Diagnostics& diags) {
+std::optional<SuiteOperator> convolution(const ScalesimLayer& l, base::Diagnostics& diags) {
   const std::int64_t down = l.of("stride_h"), across = l.of("stride_w", down), n = l.of("n", 1);
   if (l.of("r") > l.of("h") || l.of("s") > l.of("w")) {
     diags.error(l.at, fmt::format("{}: a filter of {}x{} is larger than its input of {}x{}", l.id, l.of("r"), l.of("s"),

@@ -2,6 +2,7 @@
 #include "import/text_readers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
@@ -187,6 +188,14 @@ std::vector<CsvRow> read_csv(std::string_view text, base::SourceId source) {
     if (row.back().text.empty()) row.pop_back();
     if (!row.empty()) out.push_back(std::move(row));
   }
+  return out;
+}
+
+std::string folded(std::string_view title) {
+  std::string out;
+  for (const char c : title)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 

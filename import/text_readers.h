@@ -30,4 +30,7 @@ using CsvRow = std::vector<CsvCell>;
 // The rows of comma-separated values; empty lines, and what follows a `#`, are left out.
 std::vector<CsvRow> read_csv(std::string_view text, base::SourceId source);
 
+// The title of a column in small letters and digits alone.
+std::string folded(std::string_view title);
+
 }  // namespace tilescope::importers

@@ -27,7 +27,7 @@ struct PrecisionRow {
 };
 constexpr PrecisionRow kPrecisions[] = {{8, "i8"}, {16, "f16"}, {32, "f32"}};
 
-constexpr std::int64_t kMaxSize = 1'000'000'000'000;
+constexpr std::int64_t kMaxZigzagSize = 1'000'000'000'000;
 
 std::string without_blanks(std::string_view text) {
   std::string out;
@@ -46,9 +46,9 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-class Layer {
+class ZigzagLayer {
  public:
-  Layer(const Value& layer, std::size_t index, Ledger& ledger, Diagnostics& diags)
+  ZigzagLayer(const Value& layer, std::size_t index, Ledger& ledger, Diagnostics& diags)
       : layer_(layer), path_(fmt::format("[{}].", index)), ledger_(ledger), diags_(diags) {}
 
   std::optional<SuiteOperator> read() {
@@ -112,7 +112,7 @@ class Layer {
       return void(fail(sizes->at, fmt::format("loop_sizes: {} sizes of {} loop_dims", numbers->size(), names->size())));
     for (std::size_t i = 0; i < names->size(); ++i) {
       const auto name = base::as_text(&(*names)[i], "loop_dims", diags_);
-      const auto size = base::as_integer(&(*numbers)[i], "loop_sizes", {1, kMaxSize}, diags_);
+      const auto size = base::as_integer(&(*numbers)[i], "loop_sizes", {1, kMaxZigzagSize}, diags_);
       if (!name || !size) continue;
       if (axis_of(*name) != nullptr) fail((*names)[i].at, fmt::format("loop_dims: '{}' is there twice", *name));
       op_.loops.push_back({upper(*name), *size});
@@ -153,7 +153,7 @@ class Layer {
       const std::size_t star = term.find('*');
       if (star != std::string_view::npos) {
         const auto factor = base::parse_integer<std::int64_t>(term.substr(0, star));
-        if (!factor || *factor < 1 || *factor > kMaxSize / 1000)
+        if (!factor || *factor < 1 || *factor > kMaxZigzagSize / 1000)
           return fail(at, fmt::format("dimension_relations: expected a factor from 1, got '{}'", term.substr(0, star)));
         t.factor = *factor;
         term = term.substr(star + 1);
@@ -184,11 +184,11 @@ class Layer {
       const auto name = base::as_text(&(*names)[i], "pr_loop_dims", diags_);
       if (!name) continue;
       if (numbers != nullptr && i < numbers->size())
-        if (const auto n = base::as_integer(&(*numbers)[i], "pr_loop_sizes", {1, kMaxSize}, diags_))
+        if (const auto n = base::as_integer(&(*numbers)[i], "pr_loop_sizes", {1, kMaxZigzagSize}, diags_))
           extents_[upper(*name)] = *n;
       const auto* pair = pads != nullptr && i < pads->size() ? base::as_list(&(*pads)[i], "padding", diags_) : nullptr;
       if (pair != nullptr && !pair->empty())
-        if (const auto n = base::as_integer(&pair->front(), "padding", {0, kMaxSize}, diags_))
+        if (const auto n = base::as_integer(&pair->front(), "padding", {0, kMaxZigzagSize}, diags_))
           relations_[upper(*name)].constant -= *n;
     }
   }
@@ -324,7 +324,7 @@ std::optional<Imported> import_zigzag(const Source& source, Diagnostics& diags) 
   file.dtype = "f16";
   file.dtype_comment = "[E] of layers without operand_precision";
   for (std::size_t i = 0; i < layers->size(); ++i)
-    if (auto op = Layer((*layers)[i], i, ledger, diags).read()) file.operators.push_back(std::move(*op));
+    if (auto op = ZigzagLayer((*layers)[i], i, ledger, diags).read()) file.operators.push_back(std::move(*op));
   if (!diags.ok()) return std::nullopt;
   Imported out;
   out.kind = "suite";

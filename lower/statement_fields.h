@@ -9,8 +9,8 @@
 //   io.name(key, member)                        what others call the structure by
 //   io.named(key, position, of [, space])       the position of something by its name; where a buffer has to be
 //
-// `about` is the range of a number, an Operand of an Access, Uniform of affines and guards that are equal in all
-// threads that run the statement, or a function that describes a structure in place of `fields`.
+// `about` is the range of a number, a StatementOperand of an Access, Uniform of affines and guards that are equal in
+// all threads that run the statement, or a function that describes a structure in place of `fields`.
 
 #include <array>
 #include <concepts>
@@ -47,7 +47,7 @@ inline constexpr auto kOneElement = [](const Kernel& /*k*/) { return std::int64_
 
 // What a statement does with an Access. `elements` is a function of the kernel.
 template <class Elements = decltype(kOneElement)>
-struct Operand {
+struct StatementOperand {
   AccessKind kind{};
   std::optional<Space> space = {};             // where the buffer has to be; nullopt: a rule of the statement says it
   const std::vector<Guard>* when = nullptr;    // it is made only where these hold
@@ -88,16 +88,16 @@ template <class Io, class To>
 void copy_fields(Io& io, OneOf<Copy> auto& c, const To& to, std::optional<Space> from) {
   io("to", c.to, to);
   io("from", c.from,
-     Operand{AccessKind::kRead, from, &c.when, &c.inside, [&](const Kernel& /*k*/) { return c.elements; }, true, false,
-             &c.gather});
+     StatementOperand{AccessKind::kRead, from, &c.when, &c.inside, [&](const Kernel& /*k*/) { return c.elements; },
+                      true, false, &c.gather});
   io.optional("elements", c.elements, kCounts, 1);
   io.optional("when", c.when, {});
   io.optional("inside", c.inside, {});
   io.optional("asynchronous", c.asynchronous, false);
   io.optional("gather", c.gather,
               [&](auto& gather, auto& g) {
-                gather("index", g.index, Operand{AccessKind::kRead, Space::kRegister, &c.when, &c.inside});
-                gather("table", g.table, Operand{AccessKind::kNone, Space::kGlobal, &c.when, &c.inside});
+                gather("index", g.index, StatementOperand{AccessKind::kRead, Space::kRegister, &c.when, &c.inside});
+                gather("table", g.table, StatementOperand{AccessKind::kNone, Space::kGlobal, &c.when, &c.inside});
                 gather.optional("stride", g.stride, kCounts, 1);
                 gather("extent", g.extent, kCounts);
               },
@@ -106,13 +106,14 @@ void copy_fields(Io& io, OneOf<Copy> auto& c, const To& to, std::optional<Space>
 template <class Io>
 void fields(Io& io, OneOf<Copy> auto& c) {
   const auto elements = [&](const Kernel& /*k*/) { return c.elements; };
-  copy_fields(io, c, Operand{AccessKind::kWrite, {}, &c.when, nullptr, elements, true}, {});
+  copy_fields(io, c, StatementOperand{AccessKind::kWrite, {}, &c.when, nullptr, elements, true}, {});
 }
 template <class Io>
 void fields(Io& io, OneOf<LoadMatrix> auto& l) {
   io("rows", l.rows, [&](auto& rows, auto& copy) {
     const auto elements = [&](const Kernel& /*k*/) { return l.map.elements_of_lane(); };
-    copy_fields(rows, copy, Operand{AccessKind::kWrite, Space::kRegister, nullptr, nullptr, elements}, Space::kShared);
+    copy_fields(rows, copy, StatementOperand{AccessKind::kWrite, Space::kRegister, nullptr, nullptr, elements},
+                Space::kShared);
   });
   io("count", l.count, kCounts);
   io("map", l.map);
@@ -130,16 +131,17 @@ void fields(Io& io, OneOf<Wait> auto& w) {
 template <class Io>
 void fields(Io& io, OneOf<Compute> auto& c) {
   const bool sets = c.reducer == expr::Reducer::kNone;
-  io("target", c.target, Operand{sets ? AccessKind::kWrite : AccessKind::kAccumulate, Space::kRegister, &c.when});
+  io("target", c.target,
+     StatementOperand{sets ? AccessKind::kWrite : AccessKind::kAccumulate, Space::kRegister, &c.when});
   io.optional("reducer", c.reducer, expr::Reducer::kNone);
-  io.optional("operands", c.operands, Operand{AccessKind::kRead, Space::kRegister, &c.when}, {});
+  io.optional("operands", c.operands, StatementOperand{AccessKind::kRead, Space::kRegister, &c.when}, {});
   io.optional("indices", c.indices, {});
   io("body", c.body);
   io.optional("when", c.when, {});
 }
 template <class Io>
 void fields(Io& io, OneOf<ReduceLanes> auto& r) {
-  io("target", r.target, Operand{AccessKind::kAccumulate, Space::kRegister});
+  io("target", r.target, StatementOperand{AccessKind::kAccumulate, Space::kRegister});
   io("reducer", r.reducer);
   io("lanes", r.lanes, kCounts);
 }
@@ -148,7 +150,7 @@ void fields(Io& io, OneOf<ReduceLanes> auto& r) {
 
 template <class Elements>
 auto fragment(AccessKind kind, const Elements& elements) {
-  return Operand{kind, Space::kRegister, nullptr, nullptr, elements};
+  return StatementOperand{kind, Space::kRegister, nullptr, nullptr, elements};
 }
 template <class Io>
 void fields(Io& io, OneOf<Mma> auto& m) {
@@ -164,7 +166,7 @@ void fields(Io& io, OneOf<Mma> auto& m) {
 template <class Io, class Along>
 void operand_fields(Io& io, OneOf<SharedOperand> auto& o, const Wgmma& m, const Along& along) {
   const auto reach = [&](const Kernel& k) { return reach_of(k, o, along(k), instruction_of(k, m).shape.k); };
-  io("at", o.at, Operand{AccessKind::kRead, Space::kShared, nullptr, nullptr, reach});
+  io("at", o.at, StatementOperand{AccessKind::kRead, Space::kShared, nullptr, nullptr, reach});
   io("along", o.along, kAmounts);
   io("deep", o.deep, kAmounts);
   io.optional("transposed", o.transposed, false);
@@ -222,7 +224,7 @@ void fields(Io& io, OneOf<BoxDim> auto& d) {
 }
 void box_fields(auto& io, auto& b, AccessKind kind) {
   const auto elements = [&](const Kernel& /*k*/) { return b.elements(); };
-  io("shared", b.shared, Operand{kind, Space::kShared, nullptr, nullptr, elements, false, true});
+  io("shared", b.shared, StatementOperand{kind, Space::kShared, nullptr, nullptr, elements, false, true});
   io.named("memory", b.memory, Named::kBuffer, Space::kGlobal);
   io("dims", b.dims);
 }

@@ -71,8 +71,11 @@ std::optional<Row> row_of(const Stage& stage, const Buffer& buffer, std::size_t 
   return row;
 }
 
+// Empty too where the core has no iterations of an axis that the buffer does not follow: it needs nothing.
 Box whole_box(const Stage& stage, const Buffer& buffer, std::int64_t core) {
-  return box_of(stage, buffer, core, Counters(stage.axes.size(), 0));
+  const bool works = std::all_of(stage.axes.begin(), stage.axes.end(),
+                                 [&](const Axis& a) { return coordinate(a.core, core) * a.part < a.extent; });
+  return works ? box_of(stage, buffer, core, Counters(stage.axes.size(), 0)) : Box(buffer.dims.size(), Interval{});
 }
 
 }  // namespace

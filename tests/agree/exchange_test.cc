@@ -270,6 +270,25 @@ RC_GTEST_PROP(Halos, AreCountedAlikeByPlacesAndModel, ()) {
   RC_ASSERT(simulated == bytes);
 }
 
+// Five filters on four cores are two each on three of them: the fourth takes no part of a window.
+TEST(Halos, CoresWithoutIterationsTakeNothing) {
+  const arch::ArchSpec a = tests::chip("ipu_gc2");
+  const expr::Expression e = tests::expression("O[f,x] +=! I[x+s] * W[f,s]", "f=5,x=2,s=2", {}, base::Dtype::kF32);
+  tile::BspStage s = of_one_core(e, "fma.f32");
+  s.tensors_in_cores = true;
+  s.grid = {4, 2, 1};
+  s.block = {1, 1, 1};
+  base::Diagnostics diags;
+  const auto p = lower::bsp::lower({&s, 1}, a, diags);
+  ASSERT_TRUE(p) << diags.sentences().front();
+  std::int64_t elements = 0;
+  for (const lower::bsp::Transfer& t : p->stages[0].arrange)
+    for (std::int64_t core = 0; core < p->stages[0].cores; ++core)
+      lower::bsp::for_each_halo(p->stages[0], p->stages[0].buffers[static_cast<std::size_t>(t.buffer)], core,
+                                [&](std::int64_t, const lower::bsp::Box& box) { elements += elements_of(box); });
+  EXPECT_EQ(elements, 3) << "one of the first window on each core that works";
+}
+
 // A stencil over three cores: rows that neighbours share are exchanged before the first step, and only these; their way
 // is half of that between the cores at both ends.
 TEST(Halos, TakeTheirBytesAndPieces) {

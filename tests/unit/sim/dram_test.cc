@@ -199,7 +199,9 @@ TEST(Dram, RefreshesAreCountedUntilAnyTime) {
     EXPECT_EQ(idle.refreshes(1950_nck), 1);
     for (const std::int64_t periods : {1, 7, 1000}) {
       const Clock until = spec.t.refi * periods + 100'000_nck;
-      EXPECT_NEAR(static_cast<double>(idle.refreshes(until)), 2.0 * each * until.count() / 3901, 2.0 * each);
+      const double in_refi = 2.0 * static_cast<double>(each);
+      EXPECT_NEAR(static_cast<double>(idle.refreshes(until)), in_refi * static_cast<double>(until.count()) / 3901,
+                  in_refi);
       EXPECT_EQ(busy.refreshes(until), idle.refreshes(until)) << periods << (by_bank ? " by bank" : "");
     }
   }
