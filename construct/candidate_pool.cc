@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "arch/derive.h"
 #include "base/check.h"
@@ -16,6 +17,7 @@
 #include "construct/transfer/detail/knobs.h"
 #include "model/simt/registers.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/rules.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
 
@@ -351,7 +353,8 @@ const std::vector<CandidatePool::Id>& CandidatePool::sharing(const GrowthLimits&
   chip.core.count = cores;
   chip.core.max_threads = max_threads;
   for (const Seed& seed : seeds_)
-    if (!seed.instruction && seed.unit == Extents(seed.space->axes.size(), 1))
+    if (std::visit([](const auto& kernel) { return tile::adds_by_threads(kernel); }, seed.kernel) &&
+        seed.unit == Extents(seed.space->axes.size(), 1))
       for (StageProgram& p : sharing_programs(seed.space, limits, chip)) found->second.push_back(add(std::move(p)));
   return found->second;
 }

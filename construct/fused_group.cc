@@ -14,6 +14,7 @@
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/online_reduction.h"
 #include "construct/detail/ranking.h"
+#include "construct/microkernel/detail/knobs.h"
 #include "expr/infer.h"
 #include "model/simt/estimate.h"
 #include "model/simt/kernel_stage.h"
@@ -21,6 +22,7 @@
 #include "tile/fit.h"
 #include "tile/group.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/rules.h"
 #include "tile/staging.h"
 
 namespace tilescope::construct {
@@ -327,7 +329,8 @@ class FusedGroup {
       for (std::size_t o = 0; o < request.kept.size(); ++o) {
         if (!request.kept[o]) continue;
         kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
-        if (p.matrix() != nullptr) evaluated.operands[o].padding = assumed_padding(p, o, request.carried);
+        if (tile::of_micro_kernel(p, [](const auto& k) { return reads_by_rows(k); }))
+          evaluated.operands[o].padding = assumed_padding(p, o, request.carried);
       }
       kernel.scratchpad = tile::staging_of(p, arch_.core).bytes +
                           (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});

@@ -2,8 +2,10 @@
 #include "construct/detail/kernel_schedules.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/integer.h"
+#include "construct/microkernel/detail/knobs.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/vectors.h"
 
@@ -39,7 +41,7 @@ class Schedules {
       return std::move(out_);
     }
     for (const tile::MicroKernel& kernel : request_.matrix)
-      if (std::holds_alternative<tile::Mma>(kernel)) add_fragments(kernel);
+      if (std::visit([](const auto& k) { return holds_fragments(k); }, kernel)) add_fragments(kernel);
     if (!out_.empty()) return std::move(out_);  // threads' multiply-adds are never faster
     const std::int64_t length = request_.carried ? request_.step : space_.axes[*shared_axis()].extent;
     for (std::int64_t sharers = 1; sharers <= request_.threads && sharers < 2 * length; sharers *= 2)

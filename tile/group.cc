@@ -13,6 +13,7 @@
 #include "tile/detail/group_view.h"
 #include "tile/fit.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::tile {
 namespace {
@@ -229,8 +230,7 @@ class GroupBuilder : GroupView {
         refuse(i, fmt::format("instruction {}: {}", unit->instruction, why));
       };
       if (out_.stages[i].kept_inputs[o] < 0) return cannot(tensor_of(i, o) + " is not cached");
-      if (std::holds_alternative<Wgmma>(p.micro_kernel))
-        return cannot(fmt::format("it reads core matrices, and {} stays in rows", tensor_of(i, o)));
+      if (!reads_rows(p)) return cannot(fmt::format("it reads core matrices, and {} stays in rows", tensor_of(i, o)));
       const TileAxis& depth = p.space->axes[unit->depth];
       if (depth.extent % p.block[unit->depth] != 0)
         return cannot(fmt::format("{} stays in the scratchpad, and steps of {} along {} do not divide its {}",
@@ -240,7 +240,7 @@ class GroupBuilder : GroupView {
     }
   }
 
-  bool is_epilogue(std::size_t i) const { return std::holds_alternative<Epilogue>(stage(i).micro_kernel); }
+  bool is_epilogue(std::size_t i) const { return !has_own_tiles(stage(i)); }
 
   // What reaches a stage in registers is at its own places, in its own threads, and is not yet overwritten.
   void check_held(std::size_t i) {

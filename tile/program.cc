@@ -141,25 +141,6 @@ std::int64_t reduction_tile_extent(const StageProgram& p, const TileDim& dim) {
   return n;
 }
 
-double fragment_elements(const StageProgram& p, std::size_t operand) {
-  const Operand& o = p.space->operand(operand);
-  if (std::holds_alternative<Epilogue>(p.micro_kernel)) {  // copies of what other lanes hold included
-    auto elements = static_cast<double>(p.lanes());
-    for (std::size_t a = 0; a < p.space->spatial; ++a)
-      if (o.uses(static_cast<int>(a))) elements *= static_cast<double>(results_of_thread(p, a));
-    return elements;
-  }
-  // Neighbours along an axis may share what they read; elements that vthreads stride apart do not.
-  Extents together = p.thread;
-  double apart = 1;
-  for (std::size_t a = 0; a < p.space->spatial; ++a) {
-    const AxisMapping& m = p.mapping[a];
-    together[a] = m.per_thread;
-    if (m.vthread > 1 && o.uses(static_cast<int>(a))) apart *= static_cast<double>(m.vthread);
-  }
-  return apart * touched_elements(o, together);
-}
-
 std::string dtypes_refusal(const arch::ComputeSpec& instruction, const TileSpace& space) {
   const expr::Expression& e = space.expression;
   if (instruction.dtype != e.dtype || instruction.accumulate != e.accumulate)

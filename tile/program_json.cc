@@ -15,6 +15,7 @@
 #include "tile/bsp/document.h"
 #include "tile/group.h"
 #include "tile/microkernel/detail/document.h"
+#include "tile/microkernel/rules.h"
 #include "tile/transfer/document.h"
 
 namespace tilescope::tile {
@@ -165,7 +166,7 @@ Value epilogue_document(const StageProgram& p, const std::string& scratchpad) {
 
 Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
-  if (std::holds_alternative<Epilogue>(p.micro_kernel)) return epilogue_document(p, arch::scratchpad_of(arch)->name);
+  if (!has_own_tiles(p)) return epilogue_document(p, arch::scratchpad_of(arch)->name);
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
   TransferDocument transfers = transfer_document(p, scratchpad);
   List order;

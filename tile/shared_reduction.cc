@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::tile {
 
@@ -31,7 +32,7 @@ std::string sharing_refusal(const StageProgram& p, const arch::ArchSpec& a) {
       return fmt::format("{} threads share {} by {} iterations, which does not cut a step of {}",
                          p.reduction_threads[axis], p.space->axes[axis].name, p.thread[axis], p.block[axis]);
   }
-  if (p.matrix() != nullptr) return "threads share no reduction that a matrix instruction sums";
+  if (!adds_by_threads(p)) return "threads share no reduction that a matrix instruction sums";
   if (p.by_tma()) return "threads share no reduction whose tiles TMA loads";
   if (sharing_of(p, a.core).groups > 1 && arch::scratchpad_of(a) == nullptr)
     return fmt::format("{} has no scratchpad for their results to meet in", a.name);

@@ -11,6 +11,7 @@
 #include "lower/simt/detail/online_reduction.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 #include "lower/simt/transfer/detail/results.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::lower {
 namespace {
@@ -98,7 +99,7 @@ class GroupLowering {
   const Stage& last() const { return lowered_.back().stage; }
 
  private:
-  bool is_epilogue(std::size_t i) const { return std::holds_alternative<tile::Epilogue>(programs_[i]->micro_kernel); }
+  bool is_epilogue(std::size_t i) const { return !tile::has_own_tiles(*programs_[i]); }
 
   // Adds a stage that is no epilogue, with the epilogues behind it; the stage that comes next.
   std::size_t add(std::size_t holder) {
@@ -196,7 +197,7 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
   block.kernel().shared_bytes = group.bytes.n;
   GroupLowering stages(program, group, programs, chip, block);
   Body body = stages.all();
-  const bool split = stages.last().split();
+  const bool split = stages.last().p.is_split();
   const int leaves_for = block.kernel().buffers[static_cast<std::size_t>(stages.last().memory.back())].global;
   block.finish(std::move(body));
   if (!split) return;

@@ -6,6 +6,7 @@
 #include "model/simt/detail/occupancy.h"
 #include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/transfer/detail/costs.h"
+#include "tile/microkernel/rules.h"
 #include "tile/staging.h"
 
 namespace tilescope::model {
@@ -15,7 +16,7 @@ using tile::StageProgram;
 
 // Sums and what else a thread holds, of which only the larger part counts where sums have registers of their own.
 std::int64_t with_sums(const StageProgram& p, const Geometry& m, std::int64_t sums, std::int64_t others) {
-  return m.separate_sums && p.matrix() != nullptr ? std::max(sums, others) : sums + others;
+  return m.separate_sums && !tile::adds_by_threads(p) ? std::max(sums, others) : sums + others;
 }
 
 // Without a reduction results take the registers of what they are computed from.

@@ -124,9 +124,8 @@ void add_operations(const StageCosts& s, const Machine& m, const Expansion& expa
   const arch::ComputeSpec* unit = scalar_unit(m, e.dtype, e.accumulate);
   const std::string_view scalar = unit == nullptr ? std::string_view() : unit->name;
   std::string_view name = scalar;
-  if (const tile::MatrixUnit* matrix = p.matrix(); matrix != nullptr)
-    for (const arch::ComputeSpec& entry : m.arch->compute)
-      if (entry.name == matrix->instruction) name = entry.name;
+  for (const arch::ComputeSpec& entry : m.arch->compute)
+    if (entry.name == tile::name_of(p.micro_kernel)) name = entry.name;
   if (!name.empty()) out.add_operations(name, operations);
   if (!scalar.empty()) out.add_operations(scalar, expanded.ordinary);
   const std::string_view special = m.special.any ? kSpecialInstruction : scalar;

@@ -22,7 +22,40 @@ std::int64_t of_lane(const MatrixUnit& unit, const StageProgram& p) {
   return 1;
 }
 
+// Neighbours along an axis may share what they read; elements that vthreads stride apart do not.
+double fragment_of_threads(const StageProgram& p, std::size_t operand) {
+  const Operand& o = p.space->operand(operand);
+  Extents together = p.thread;
+  double apart = 1;
+  for (std::size_t a = 0; a < p.space->spatial; ++a) {
+    const AxisMapping& m = p.mapping[a];
+    together[a] = m.per_thread;
+    if (m.vthread > 1 && o.uses(static_cast<int>(a))) apart *= static_cast<double>(m.vthread);
+  }
+  return apart * touched_elements(o, together);
+}
+
 }  // namespace
+
+double fragment_elements(const Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return fragment_of_threads(p, operand);
+}
+double fragment_elements(const Mma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return fragment_of_threads(p, operand);
+}
+double fragment_elements(const Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return fragment_of_threads(p, operand);
+}
+// Copies of what other lanes hold included.
+double fragment_elements(const Epilogue& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  auto elements = static_cast<double>(p.lanes());
+  for (std::size_t a = 0; a < p.space->spatial; ++a)
+    if (p.space->operand(operand).uses(static_cast<int>(a))) elements *= static_cast<double>(results_of_thread(p, a));
+  return elements;
+}
+double fragment_elements(const StageProgram& p, std::size_t operand) {
+  return of_micro_kernel(p, [&](const auto& kernel) { return fragment_elements(kernel, p, operand); });
+}
 
 std::optional<std::int64_t> neighbouring_results(const Fma& /*kernel*/, const StageProgram& /*p*/) {
   return std::nullopt;

@@ -2,8 +2,10 @@
 #pragma once
 // Rules that depend on the micro-kernel. Each function has an overload for every kind.
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "tile/program.h"
 
@@ -28,10 +30,43 @@ std::string tiles_refusal(const Mma&, const StageProgram& p);
 std::string tiles_refusal(const Wgmma&, const StageProgram& p);
 std::string tiles_refusal(const Epilogue&, const StageProgram& p);
 
+// Whether the stage has tiles and threads of its own, not those of the stage whose results it continues.
+constexpr bool has_own_tiles(const Fma&) { return true; }
+constexpr bool has_own_tiles(const Mma&) { return true; }
+constexpr bool has_own_tiles(const Wgmma&) { return true; }
+constexpr bool has_own_tiles(const Epilogue&) { return false; }
+
+// Whether it reads a cached tile by rows, as a stage before leaves its results.
+constexpr bool reads_rows(const Fma&) { return true; }
+constexpr bool reads_rows(const Mma&) { return true; }
+constexpr bool reads_rows(const Wgmma&) { return false; }
+constexpr bool reads_rows(const Epilogue&) { return true; }
+
+// Whether single threads add up, so that several may share a reduction.
+constexpr bool adds_by_threads(const Fma&) { return true; }
+constexpr bool adds_by_threads(const Mma&) { return false; }
+constexpr bool adds_by_threads(const Wgmma&) { return false; }
+constexpr bool adds_by_threads(const Epilogue&) { return true; }
+
+// As tile/program.h declares it.
+double fragment_elements(const Fma&, const StageProgram& p, std::size_t operand);
+double fragment_elements(const Mma&, const StageProgram& p, std::size_t operand);
+double fragment_elements(const Wgmma&, const StageProgram& p, std::size_t operand);
+double fragment_elements(const Epilogue&, const StageProgram& p, std::size_t operand);
+
 // Calls `ask` with the program's micro-kernel.
 template <class Question>
 auto of_micro_kernel(const StageProgram& p, const Question& ask) {
   return std::visit(ask, p.micro_kernel);
+}
+inline bool has_own_tiles(const StageProgram& p) {
+  return of_micro_kernel(p, [](const auto& kernel) { return has_own_tiles(kernel); });
+}
+inline bool reads_rows(const StageProgram& p) {
+  return of_micro_kernel(p, [](const auto& kernel) { return reads_rows(kernel); });
+}
+inline bool adds_by_threads(const StageProgram& p) {
+  return of_micro_kernel(p, [](const auto& kernel) { return adds_by_threads(kernel); });
 }
 
 }  // namespace tilescope::tile

@@ -34,6 +34,12 @@ constexpr bool reads_by_rows(const tile::Mma&) { return true; }
 constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
 constexpr bool reads_by_rows(const tile::Epilogue&) { return false; }
 
+// Whether lanes hold the operands' fragments, which may be of another stage's rows.
+constexpr bool holds_fragments(const tile::Fma&) { return false; }
+constexpr bool holds_fragments(const tile::Mma&) { return true; }
+constexpr bool holds_fragments(const tile::Wgmma&) { return false; }
+constexpr bool holds_fragments(const tile::Epilogue&) { return false; }
+
 // Whether the steps of the program are whole fragments.
 constexpr bool whole_fragments(const tile::Fma&, const tile::StageProgram&) { return true; }
 inline bool whole_fragments(const tile::Mma& kernel, const tile::StageProgram& p) {

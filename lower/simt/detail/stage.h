@@ -62,8 +62,6 @@ class Stage {
   const expr::Read& read(std::size_t r) const { return stage().reads[r]; }
   const expr::Tensor& tensor_of(const tile::Operand& o) const;
   IndexMaker& maker() { return block.indices(); }
-  bool reduces() const { return stage().reducer != expr::Reducer::kNone; }
-  bool split() const { return p.is_split(); }
   bool any_cached() const;
   // Whether a read's elements come from the scratchpad. The data tile of an im2col operand is that of its first read;
   // others read memory.

@@ -17,7 +17,7 @@ Body DirectStoreLowering::store(const Sync& /*sync*/) {
     if (s_.maker().range(axes[a]).high >= s_.space().axes[a].extent)
       to.inside.push_back({axes[a], s_.space().axes[a].extent});
   s_.add_first_sharer(to.inside);
-  if (s_.split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
+  if (s_.p.is_split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
   s_.check_aligned(output.name, to, vector);
   Copy copy{
       {s_.memory.back(), to.offset}, {s_.results.leaving, products_.result_position(vector)}, vector, to.inside, {}};

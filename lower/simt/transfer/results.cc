@@ -32,16 +32,16 @@ void ResultsLowering::add_registers() {
   }
   elements /= s_.p.lanes();
   if (last >= 0) s_.results.axes.push_back(static_cast<std::size_t>(last));
-  const base::Dtype held = s_.reduces() ? s_.expression().accumulate : t.dtype;
+  const base::Dtype held = s_.stage().reducer != Reducer::kNone ? s_.expression().accumulate : t.dtype;
   s_.results.accumulators = s_.results.leaving = s_.block.registers(t.name + "_part", held, elements);
-  const base::Dtype leaves = s_.split() ? held : t.dtype;
+  const base::Dtype leaves = s_.p.is_split() ? held : t.dtype;
   if (leaves != held) s_.results.leaving = s_.block.registers(t.name + "_rounded", leaves, elements);
   std::int64_t parts = 1;
   for (const std::int64_t n : s_.p.split) parts *= n;
-  const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
+  const std::string array = s_.p.is_split() ? s_.block.unused_name(t.name + "_parts") : t.name;
   if (!s_.place.keeps_output_at && !s_.place.holds_output)
     s_.memory.push_back(
-        s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
+        s_.block.memory(array, leaves, t.elements() * parts, s_.p.is_split() ? Role::kBetween : Role::kOutput));
   combining_.add_buffers();
   add_tile();
 }
@@ -54,13 +54,13 @@ Body ResultsLowering::on_all(int target, std::vector<Node> nodes) {
 }
 
 Body ResultsLowering::initial() {
-  if (!s_.reduces()) return {};
+  if (s_.stage().reducer == Reducer::kNone) return {};
   return on_all(s_.results.accumulators, {number(expr::identity(s_.stage().reducer))});
 }
 
 Body ResultsLowering::leave(const Sync& sync) {
   Body body = combining_.combine(sync);
-  if (s_.stage().reducer == Reducer::kMean && !s_.split())
+  if (s_.stage().reducer == Reducer::kMean && !s_.p.is_split())
     body = with(std::move(body), on_all(s_.results.accumulators, {accumulator(),
                                                                   number(static_cast<double>(s_.space().reduced)),
                                                                   {.kind = NodeKind::kDivide, .left = 0, .right = 1}}));

@@ -20,7 +20,7 @@ Body RowStoreLowering::leave_tile() {
   for (std::int64_t batch = 0; batch < pieces_.batches(); ++batch) {
     const CooperativePieces::Piece p = pieces_.piece(batch);
     Located to = s_.addresses.tile_element(output, tile::output_read(s_.stage()), p.at, begin.begin);
-    if (s_.split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
+    if (s_.p.is_split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
     s_.check_aligned(output.name, to, vector);
     const Copy load{{carried_, p.in_batch * vector}, {tile().shared, in_tile(p.at)}, vector, p.when, {}};
     to.inside.insert(to.inside.begin(), p.when.begin(), p.when.end());
