@@ -92,8 +92,8 @@ struct Stopped {
 
 // Statements that no thread waits at and that no wait is for; a Barrier ends where all threads go one way.
 template <class S>
-concept MattersNot =
-    OneOf<S, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, TmaStore>;
+concept MattersNot = OneOf<S, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
+                           Barrier, ClusterBarrier, TmaStore>;
 
 // The statements of a block that wait or are waited for, without what they move.
 class Progress {

@@ -128,6 +128,12 @@ class StatementCheck {
       of_.wrong(path_, "{} columns: expected a multiple of {} of at most {}", m.columns, i.shape.n, most);
   }
   void operator()(const Barrier& /*b*/) const { of_block("a barrier"); }
+  void operator()(const ClusterBarrier& /*b*/) const {
+    of_block("a cluster barrier");
+    const bool clusters = std::ranges::any_of(
+        of_.chip.memory, [](const arch::Level& l) { return arch::spec_of(l).scope == arch::Scope::kCluster; });
+    if (!clusters) of_.wrong(path_, "{} has no clusters of blocks (a level of scope cluster)", of_.chip.name);
+  }
   void operator()(const Commit& /*c*/) const { of_block("a group of copies"); }
   void operator()(const Wait& w) const {
     of_block("a wait for copies");

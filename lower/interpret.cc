@@ -84,7 +84,7 @@ class KernelRun {
     Crew& crew = w.crew;
     std::visit(
         Visitor{[&](const OneOf<Loop, If, WarpSpecialized> auto& s) { enter(s, w); },
-                [&](const Barrier& /*b*/) { memory_.synchronize(crew); },
+                [&](const OneOf<Barrier, ClusterBarrier> auto& /*b*/) { memory_.synchronize(crew); },
                 [&](const ProxyFence& /*f*/) { memory_.publish(); }, [&](const Commit& /*c*/) { memory_.commit(crew); },
                 [&](const Wait& s) { memory_.wait(s.pending, crew); },
                 [&](const MbarrierArrive& s) { mbarriers_.arrive(s, crew); },

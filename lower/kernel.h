@@ -63,6 +63,11 @@ struct ReduceLanes {
 struct Barrier {
   bool operator==(const Barrier&) const = default;
 };
+// A Barrier of all threads of all blocks of a cluster (PTX's barrier.cluster). A kernel states no clusters, and so a
+// cluster is one block.
+struct ClusterBarrier {
+  bool operator==(const ClusterBarrier&) const = default;
+};
 struct Statement;
 // Runs from the low of its index's range to the high; where it has ends of its own, from the greater of `first` and the
 // low to the lesser of `last` and the high, which may be no iteration. All threads of a block have the same ends.
@@ -100,7 +105,7 @@ struct WarpSpecialized {
 };
 struct Statement {
   std::variant<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
-               Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
+               Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore, ClusterBarrier>
       what;
   std::string note;  // the purpose of this statement, for people; may be empty
 

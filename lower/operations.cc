@@ -40,8 +40,10 @@ Operations operations_of(const Kernel& k) {
             [](const ReduceLanes& r) { return real(std::bit_width(static_cast<std::uint64_t>(r.lanes)) - 1); },
             [&](const Mma& m) { return product(instruction_of(k, m), instruction_of(k, m).shape.n); },
             [&](const Wgmma& m) { return product(instruction_of(k, m), m.columns); },
-            [](const OneOf<Loop, If, Copy, LoadMatrix, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, Commit, Wait,
-                           WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) { return 0.0; }},
+            [](const OneOf<Loop, If, Copy, LoadMatrix, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, ClusterBarrier,
+                           Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) {
+              return 0.0;
+            }},
         s.what);
     out.count += times * operations;
     out.at_most = out.at_most || (guarded && operations > 0);

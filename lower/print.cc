@@ -129,6 +129,7 @@ class Printer {
   std::string text(const WgmmaCommitWait& w) const { return "wgmma.commit_group, wait_group " + buffer_name(w.sums); }
   static std::string text(const ProxyFence& /*f*/) { return "fence.proxy.async"; }
   static std::string text(const Barrier& /*b*/) { return "barrier"; }
+  static std::string text(const ClusterBarrier& /*b*/) { return "cluster barrier"; }
   static std::string text(const Commit& /*c*/) { return "cp.async.commit_group"; }
   static std::string text(const Wait& w) { return fmt::format("cp.async.wait_group {}", w.pending); }
   std::string text(const Compute& c) const {

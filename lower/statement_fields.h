@@ -61,11 +61,28 @@ struct StatementOperand {
 struct Uniform {};
 
 // What statements do, in the order of Statement::what.
-inline constexpr std::array kStatementNames =
-    std::to_array<std::string_view>({"loop", "if", "copy", "compute", "reduce_lanes", "load_matrix", "mma", "wgmma",
-                                     "wgmma_fence", "wgmma_commit_wait", "proxy_fence", "barrier", "commit", "wait",
-                                     "warp_specialized", "mbarrier_arrive", "mbarrier_wait", "tma_load", "tma_store"});
-static_assert(kStatementNames.size() == std::variant_size_v<decltype(Statement::what)>);
+inline constexpr std::array<std::string_view, std::variant_size_v<decltype(Statement::what)>> kStatementNames = {
+    "loop",
+    "if",
+    "copy",
+    "compute",
+    "reduce_lanes",
+    "load_matrix",
+    "mma",
+    "wgmma",
+    "wgmma_fence",
+    "wgmma_commit_wait",
+    "proxy_fence",
+    "barrier",
+    "commit",
+    "wait",
+    "warp_specialized",
+    "mbarrier_arrive",
+    "mbarrier_wait",
+    "tma_load",
+    "tma_store",
+    "cluster_barrier"};
+static_assert(!kStatementNames.back().empty());
 
 template <class Io>
 void fields(Io& io, OneOf<Loop> auto& l) {
@@ -190,7 +207,7 @@ void fields(Io& io, OneOf<WgmmaFence, WgmmaCommitWait> auto& f) {
 // --- what synchronises, and TMA
 
 template <class Io>
-void fields(Io& /*io*/, OneOf<ProxyFence, Barrier> auto& /*alone*/) {}
+void fields(Io& /*io*/, OneOf<ProxyFence, Barrier, ClusterBarrier> auto& /*alone*/) {}
 template <class Io>
 void fields(Io& io, OneOf<WarpRole> auto& r) {
   io.name("name", r.name);

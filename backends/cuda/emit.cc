@@ -305,6 +305,7 @@ class KernelEmitter {
     base::check(role_ == nullptr, "no barrier is a role's");
     page_.add("__syncthreads();");
   }
+  void operator()(const lower::ClusterBarrier&) { page_.add("cluster_barrier();"); }
   void operator()(const lower::Commit&) { page_.add("commit_async();"); }
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 
@@ -432,21 +433,16 @@ class KernelEmitter {
 
 namespace {
 
-bool stores_boxes(const lower::Module& module) {
+template <class Kind>
+bool has(const lower::Module& module) {
   bool any = false;
   for (const lower::Kernel& k : module.kernels)
-    lower::for_each_statement(
-        k.body, [&](const lower::Statement& s) { any = any || std::holds_alternative<lower::TmaStore>(s.what); });
+    lower::for_each_statement(k.body,
+                              [&](const lower::Statement& s) { any = any || std::holds_alternative<Kind>(s.what); });
   return any;
 }
 
-bool reduces_lanes(const lower::Module& module) {
-  bool any = false;
-  for (const lower::Kernel& k : module.kernels)
-    lower::for_each_statement(
-        k.body, [&](const lower::Statement& s) { any = any || std::holds_alternative<lower::ReduceLanes>(s.what); });
-  return any;
-}
+bool stores_boxes(const lower::Module& module) { return has<lower::TmaStore>(module); }
 
 bool has_boxes(const lower::Module& module) {
   return stores_boxes(module) || std::any_of(module.kernels.begin(), module.kernels.end(),
@@ -460,6 +456,7 @@ std::vector<std::string> refusals(const lower::Module& module, Dialect dialect) 
   std::vector<std::string> out = MatrixDefinitions(module, pool).refusals(dialect);
   if (dialect == Dialect::kHip && has_boxes(module))
     out.emplace_back("HIP has no words for bulk copies and their signals");
+  if (dialect == Dialect::kHip && has<lower::ClusterBarrier>(module)) out.emplace_back("HIP has no clusters of blocks");
   return out;
 }
 
@@ -477,10 +474,11 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
   Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
   if (!matrices.names().empty()) page.append(matrix_prelude());
-  if (reduces_lanes(module)) page.append(lanes_prelude());
+  if (has<lower::ReduceLanes>(module)) page.append(lanes_prelude());
   if (matrices.staged() || stores_boxes(module)) page.append(staged_prelude());
   if (has_boxes(module)) page.append(boxes_prelude());
   if (stores_boxes(module)) page.append(box_stores_prelude());
+  if (has<lower::ClusterBarrier>(module)) page.append(clusters_prelude());
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();

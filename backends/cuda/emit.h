@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Emits kernels as readable CUDA C++. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs no header
-// (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh), then the kernels. For
-// HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
+// (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh, clusters.cuh), then the
+// kernels. For HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -60,5 +60,6 @@ std::string_view staged_prelude();
 // The parts that follow where a kernel has mbarriers or boxes (backends/cuda/boxes.cuh), and where it stores boxes.
 std::string_view boxes_prelude();
 std::string_view box_stores_prelude();
+std::string_view clusters_prelude();
 
 }  // namespace tilescope::cuda

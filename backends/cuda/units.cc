@@ -86,6 +86,7 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
   out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
   out += fmt::format("#line 1 \"box_stores.cuh\"\n{}", box_stores_prelude());
+  out += fmt::format("#line 1 \"clusters.cuh\"\n{}", clusters_prelude());
   for (const KeyedModule* m : modules) {
     for (const EmittedKernel& k : m->emitted.kernels)
       out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k.name));

@@ -29,8 +29,8 @@ using Kind = WarpOp::Kind;
 // Statements in order or in time with other threads, or with the chip's engines.
 template <class S>
 concept Synchronizes =
-    OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
-          lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore>;
+    OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::ClusterBarrier, lower::Commit, lower::Wait,
+          lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore>;
 // Statements that a warp runs by itself, in its registers and its scratchpad.
 template <class S>
 concept RunsAlone = OneOf<S, Compute, lower::ReduceLanes, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence>;
@@ -214,7 +214,7 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
               },
               [&](const lower::Wait& w) { emit_op({.kind = Kind::kWait, .number = static_cast<int>(w.pending)}); },
               [&](const lower::WgmmaCommitWait&) { emit_op({.kind = Kind::kWgmmaCommitWait}); },
-              [&](const lower::Barrier&) { emit_op({.kind = Kind::kBarrier}); },
+              [&](const OneOf<lower::Barrier, lower::ClusterBarrier> auto&) { emit_op({.kind = Kind::kBarrier}); },
               [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
               [](const RunsAlone auto&) { base::check(false, "it needs no other warp"); },
               [](const Wgmma&) { base::check(false, "it runs by itself"); }},
