@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/integer.h"
-#include "lower/detail/kernel_check.h"
 #include "lower/detail/block_memory.h"
+#include "lower/detail/kernel_check.h"
 
 namespace tilescope::lower {
 namespace {
