@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/memory/dram.h"
+#include "sim/memory/dram_spec.h"
 
 namespace tilescope::sim {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/memory/dram.h"
+#include "sim/memory/dram_request.h"
 
 namespace tilescope::sim {
 
