@@ -73,7 +73,7 @@ TEST(Scaling, OfTheProcessLeavesBoardAndDram) {
   for (const char* part : {"leakage", "clock tree", "instructions", "l2", "l1", "smem"})
     EXPECT_NEAR(part_of(at5, part) / part_of(at7, part), 0.70, 1e-9) << part;
   EXPECT_EQ(part_of(at5, "rest"), part_of(at7, "rest"));
-  const double on_chip = 1.1e8 * 89 * std::pow(0.894 / 0.694, 2) * 1e-6;
+  const double on_chip = 1.1e8 * 14 * std::pow(0.894 / 0.694, 2) * 1e-6;
   EXPECT_NEAR(part_of(at7, "dram") - part_of(at5, "dram"), 0.30 * on_chip, 1e-6 * on_chip);
 }
 

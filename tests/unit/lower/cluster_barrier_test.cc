@@ -45,7 +45,7 @@ class Clusters : public testing::Test {
     base::Diagnostics diags;
     const auto read = read_kernels(to_document(module_, "", {}, false), chip, diags);
     EXPECT_TRUE(!read || read->module == module_);
-    return diags.formatted_errors();
+    return diags.sentences();
   }
 
   tile::RProgram program_ = tests::program(tests::small_matmul(""), tests::v100());
