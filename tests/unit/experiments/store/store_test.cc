@@ -65,7 +65,7 @@ api::Prediction prediction(double us) {
 api::Prediction prediction_with_energy(double us) {
   api::Prediction p = prediction(us);
   p.counts = api::WorkCounts{
-      1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4, 640};
+      1e6, {{"mma.f16", 2e9}}, {{"tensor", 3e5}}, {{"dram", 4096, 512}, {"l2", 8192, 64}}, 77, 1e4, 12, 640};
   p.energy = api::EnergyRow{20, 250, {{"rest", 5}, {"dram", 15}}, 1260, 1.1 * us, {}};
   return p;
 }
