@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 // What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 11, kShardsSchema = 12;  // the latter: of stores with the table `shards`, points may be missing
+constexpr int kSchema = 13, kShardsSchema = 14;  // the latter: of stores with the table `shards`, points may be missing
 
 constexpr int kWaitMs = 10'000;        // for another process's commit
 constexpr int kShardWaitMs = 600'000;  // for readers of a shard, which keep its sweep from committing

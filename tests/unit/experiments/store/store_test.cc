@@ -461,7 +461,7 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 11"));
+  EXPECT_THAT(why_unsupported(), HasSubstr("is a store of schema version 7, and this tilescope reads version 13"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {
