@@ -54,7 +54,7 @@ class PowerStudyTest(unittest.TestCase):
             watts = board.rest_w(1e6 * CLOCK_MHZ) + 10 * (core * board.scale(1e6 * CLOCK_MHZ) + dram) / seconds
             relu = tilescope("compile", "--arch", CHIP, "--set", f"clock={CLOCK_MHZ}MHz", "--op", "O[i] = relu(X[i])",
                              "--size", f"i={1 << 24}", "--dtype", "bf16", "--top", "1")["operators"][0]["programs"][0]
-            lanes = yaml.safe_load((STUDY / "eager.yaml").read_text())["lanes"] * (1 << 24)
+            lanes = yaml.safe_load((STUDY / "figures/eager.yaml").read_text())["lanes"] * (1 << 24)
             eager = board.dynamic_j(relu | {"instructions": relu["instructions"] + lanes / 32})
             self.assertGreater(eager[0], 2 * board.dynamic_j(relu)[0], "a surplus that no row would show")
             relu_watts = board.rest_w(1e6 * CLOCK_MHZ) + 7 * (eager[0] * board.scale(1e6 * CLOCK_MHZ) + eager[1]) / 1e-3

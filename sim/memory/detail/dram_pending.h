@@ -34,8 +34,8 @@ class DramPending {
 
   // A read takes what another read brings.
   void share(std::size_t place, std::size_t reader);
-  // The request has been served; whoever shares its data has too. A merging write is left, to come again at `done` as
-  // the write that it becomes: returns whether it is.
+  // The request has been served, and so have those that share its data. A merging write is left, to come again at
+  // `done` as the write that it becomes: returns whether it is one.
   bool finish(std::size_t place, Clock done, std::vector<DramServed>& served);
 
  private:
