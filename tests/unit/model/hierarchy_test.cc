@@ -107,7 +107,8 @@ TEST(Hierarchy, NamesAreTheChipsOwn) {
   EXPECT_TRUE(estimate_stage(reader_of_much(), chip.machine).has_value());
 }
 
-// Loads fill whole sectors of the core's cache, so that a line fetched as one costs all of it (sim/gpu/detail/core_cache.h).
+// Loads fill whole sectors of the core's cache, so that a line fetched as one costs all of it
+// (sim/gpu/detail/core_cache.h).
 TEST(CoreCacheSector, IsWhatLoadsMove) {
   const Chip lines("k80", {{"memory.l1.sector", "128 B"}}), sectors("k80");
   const expr::Expression e = tests::expression("O[i] = I[i*8]", "i=1000000");
