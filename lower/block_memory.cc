@@ -58,7 +58,7 @@ double BlockMemory::read(std::size_t buffer, std::int64_t at, const Crew& by, st
   if (b.space == Space::kShared) {
     Word& w = word(buffer, at);
     if (!w.written) throw Mistake(fmt::format("{}[{}] is read and no thread wrote it", b.name, at), t);
-    if (w.in_flight > 0) throw Mistake(fmt::format("{}[{}] is read while a copy to it is under way", b.name, at), t);
+    if (w.in_flight > 0) throw Mistake(fmt::format("{}[{}] is read while a copy to it is in flight", b.name, at), t);
     if (w.writer != kNoThread && w.writer != t && !by.knows(w.written_by, w.written_at))
       throw Mistake(fmt::format("{}[{}] is read without a barrier after thread {} wrote it", b.name, at, w.writer), t);
     w.reader = w.reader == kNoThread || w.reader == t ? t : kSeveral;
@@ -157,7 +157,7 @@ void BlockMemory::deliver(std::size_t buffer, std::int64_t at, const Crew& by) {
   Word& w = word(buffer, at);
   const std::string& name = k_.buffers[buffer].name;
   if (w.in_flight > 0)
-    throw Mistake(fmt::format("{}[{}] is copied to while another copy is under way", name, at), by.first);
+    throw Mistake(fmt::format("{}[{}] is copied to while another copy is in flight", name, at), by.first);
   if (w.reader != kNoThread && w.read_at >= by.seen[w.read_by])
     throw Mistake(fmt::format("{}[{}] is copied to and may still be read", name, at), by.first);
   overwrite_others(buffer, at, by, by.first);

@@ -37,10 +37,10 @@ enum class Named : std::uint8_t { kArray, kIndex, kBuffer, kMbarrier, kInstructi
 inline constexpr std::int64_t kMax = std::int64_t{1} << 40;
 inline constexpr base::IntegerRange kCounts{1, kMax}, kAmounts{0, kMax}, kNumbers{-kMax, kMax};
 
-// Of an Access that is kNone, an element is named and not touched.
+// kNone: the statement names an element and does not touch it.
 enum class AccessKind : std::uint8_t { kNone, kRead, kWrite, kAccumulate };
 
-// Elements from an operand's first one to its last one, of so many elements along m or n, and along k.
+// Elements from an operand's first one to its last one; it has `along` elements along m or n and `deep` along k.
 std::int64_t reach_of(const Kernel& k, const SharedOperand& o, std::int64_t along, std::int64_t deep);
 
 inline constexpr auto kOneElement = [](const Kernel& /*k*/) { return std::int64_t{1}; };
@@ -179,7 +179,7 @@ void fields(Io& io, OneOf<Mma> auto& m) {
   io("b", m.b,
      fragment(AccessKind::kRead, [&](const Kernel& k) { return instruction_of(k, m).b->elements_of_lane(); }));
 }
-// The operand has so many elements along m or n.
+// `along`: elements of the operand along m or n.
 template <class Io, class Along>
 void operand_fields(Io& io, OneOf<SharedOperand> auto& o, const Wgmma& m, const Along& along) {
   const auto reach = [&](const Kernel& k) { return reach_of(k, o, along(k), instruction_of(k, m).shape.k); };

@@ -42,7 +42,7 @@ class BlockMemory {
   // No copy is left in flight.
   void end_block() const;
 
-  // Where an access of so many neighbours begins in its buffer; `more` is what a gather adds.
+  // The first element of an access to `elements` neighbours of a buffer; `more` is what a gather adds.
   std::int64_t begin_of(const Access& a, std::int64_t elements, const Crew& by, std::int64_t t,
                         std::int64_t more = 0) const;
   // As thread t of the crew, or, of what all its threads know, as kSeveral.

@@ -35,12 +35,12 @@ struct Crew {
   std::optional<int> products_of = {};  // buffer, between WgmmaFence and WgmmaCommitWait
 
   std::int64_t threads() const { return end - first; }
-  // Whether all its threads know what one of a role did before so many of its arrivals.
+  // Whether all its threads know what a thread of a role did before that number of its arrivals.
   bool knows(std::size_t role, std::int64_t arrivals) const { return role == number && arrivals < met; }
   // The value that all lanes of a group have, or all its threads. Throws Mistake where they differ.
   std::int64_t common(const Affine& a, std::int64_t group, std::int64_t count) const;
   std::int64_t common(const Affine& a) const { return common(a, first, threads()); }
-  // The first threads of those that do something together, so many at a time. Throws Mistake where some are left.
+  // The first threads of groups of `lanes` threads that execute together. Throws Mistake where some are left over.
   std::vector<std::int64_t> groups(std::int64_t count) const;
 };
 

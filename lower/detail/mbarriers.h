@@ -17,7 +17,7 @@ class Mbarriers {
  public:
   Mbarriers(const Kernel& k, BlockMemory& memory) : k_(k), memory_(memory) {}
 
-  // Of a block whose warps have so many roles.
+  // Begins a block whose warps have `roles` roles.
   void begin(std::size_t roles);
   // No data is left that no warp waited for.
   void end() const;

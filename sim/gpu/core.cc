@@ -131,7 +131,7 @@ std::optional<std::string> Core::stuck() const {
                        w.uniforms[lower::kBlockIndex], k.mbarriers[static_cast<std::size_t>(w.mbarrier)].name);
   }
   for (const ResidentBlock& b : warps_.blocks())
-    if (b.resident && b.boxes != 0) return "a block ends while bulk copies are under way";
+    if (b.resident && b.boxes != 0) return "a block ends while bulk copies are in flight";
   return std::nullopt;
 }
 

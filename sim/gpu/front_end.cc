@@ -200,7 +200,7 @@ std::nullopt_t FrontEnd::wait_for_phase(Warp& w, int mbarrier, std::int64_t phas
   return std::nullopt;
 }
 
-// No warp of a right kernel arrives or asks for a phase that is not under way. One that does stays where it is, which
+// No warp of a right kernel arrives or asks for a phase that is not in progress. One that does stays where it is, which
 // is found when nothing goes on any more.
 std::nullopt_t FrontEnd::stop(Warp& w, int mbarrier, std::int64_t phase) {
   w.queued = true;

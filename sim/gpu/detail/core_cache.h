@@ -14,7 +14,7 @@ class CoreCache {
  public:
   explicit CoreCache(const Machine& machine) : machine_(machine) {}
 
-  // Empty, with what blocks that use so many bytes of the scratchpad leave of it.
+  // Empties it. Blocks use `scratchpad_bytes` of the scratchpad, which a cache in the same memory lacks.
   void prepare(std::int64_t scratchpad_bytes) {
     if (!machine_.cache) return;
     const CoreCacheSpec& c = *machine_.cache;

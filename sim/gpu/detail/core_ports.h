@@ -23,7 +23,7 @@ class CorePorts {
 
   // Passes of the scratchpad from `at` on, spread over at least `over` cycles; returns when they are done.
   Cycle scratchpad(Cycle at, std::int64_t passes, Cycle over = 0_cycles) { return scratchpad_.book(at, passes, over); }
-  // As many as so many bytes fill.
+  // The passes that `bytes` fill.
   Cycle scratchpad_bytes(Cycle at, std::int64_t bytes) { return scratchpad(at, base::ceil_div(bytes, pass_bytes())); }
   std::int64_t pass_bytes() const { return machine_.banks.count * machine_.banks.width; }
   // Of one of a segment's pieces, when its accesses to the scratchpad are done; 0 where it has none.

@@ -2,7 +2,7 @@
 #pragma once
 // What a core's blocks would have touched in steps that they leave out: addresses alone, no time, nothing counted.
 //
-// Ignores: pages, rows and what is under way, which the next few steps restore.
+// Ignores: pages, rows and what is in flight, which the next few steps restore.
 
 #include <cstdint>
 #include <span>

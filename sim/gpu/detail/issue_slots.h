@@ -16,7 +16,7 @@
 
 namespace tilescope::sim {
 
-// Parts of a cycle (kCycleParts) that so many units of work take.
+// Parts of a cycle (kCycleParts) that `units` of work take.
 inline std::int64_t parts_of(const Rate& r, std::int64_t units) {
   return base::ceil_div(units * r.cycles * kCycleParts, r.units);
 }

@@ -2,7 +2,7 @@
 #pragma once
 // A core's load-store unit: looks lines up in the core's cache, asks the memory behind it for what is missing, and says
 // to warps what has come. What it asks for stands in its outbox until the GPU hands it over. An access waits while as
-// many lines are under way as the core can have, even if it would hit.
+// many lines are in flight as the core can have, even if it would hit.
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace tilescope::sim {
 
-// Whom lines of boxes come to: they bypass the core's cache and its limit of lines under way.
+// Receives the lines of boxes, which bypass the core's cache and its limit of lines in flight.
 class LineSink {
  public:
   virtual ~LineSink() = default;
@@ -32,7 +32,7 @@ class LoadStoreUnit {
   // Where lines of boxes go.
   void connect(LineSink& boxes) { boxes_ = &boxes; }
 
-  // Whether as many lines are under way as can be: then the warp comes back to the same operation.
+  // Whether as many lines are in flight as can be: then the warp comes back to the same operation.
   bool holds_back(Warp& w, Cycle t);
   bool caches_loads() const { return cache_.holds_lines(); }
   // What warps that are held back wait for: where the reply came from that came last.

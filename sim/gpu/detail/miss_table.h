@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The lines that a core has asked for, and who waits for each. So many may be under way at a time: one begins when the
-// one that many before it has ended.
+// The lines that a core has asked for, and who waits for each. A limited number may be in flight: with a
+// limit of n a line begins when the n-th before it has ended.
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ struct Waiter {
 
 class MissTable {
  public:
-  // `limit`: lines that may be under way at a time; 0: any number.
+  // `limit`: lines that may be in flight at a time; 0: any number.
   void prepare(std::int64_t limit) { ends_.assign(static_cast<std::size_t>(limit), Cycle{}); }
 
   // Returns the ticket by which the line is known. `counts`: against the limit. `fills`: of the core's cache, or null.
@@ -98,7 +98,7 @@ class MissTable {
   std::vector<Miss> misses_;
   Chains<Waiter> others_;
   std::vector<int> free_;
-  std::vector<Cycle> ends_;  // of the latest, by number; none where any number may be under way
+  std::vector<Cycle> ends_;  // of the latest, by number; none where any number may be in flight
   std::int64_t begun_ = 0;
 };
 

@@ -38,7 +38,7 @@ class PartRequests {
   // An access by which the block that runs touches nothing: its shadow blocks miss as much as it usually does, where it
   // is `cached`.
   void access_of_shadows(const Warp& w, const WarpOp& op, bool cached, Cycle at);
-  // The outbox's last request, the n-th line of a box that has so many, whose shadow blocks' boxes are `shadows`.
+  // The outbox's last request, the n-th of a box's `lines`; `shadows` are the boxes of shadow blocks.
   void box_line(const std::vector<std::vector<BoxLine>>& shadows, std::size_t n, std::size_t lines, int copy);
 
   // The same box of shadow blocks.

@@ -57,7 +57,7 @@ struct Warp {
   int mbarrier = 0;               // that it waits for
   std::int64_t phase = 0;         // of it, as the block ran them
   bool in_steps = false;
-  bool queued = false;  // an event of its own is under way
+  bool queued = false;  // an event of its own is pending
 
   // The number of its group of copies that is open.
   std::int64_t open_copies() const { return copies_begin + static_cast<std::int64_t>(copies.size()) - 1; }
@@ -72,7 +72,7 @@ struct ResidentBlock {
   Cycle stamp{};                             // when its place became free, with what had been left out
   std::int64_t steps_begun = 0;
   BlockMbarriers mbarriers;
-  std::int64_t boxes = 0;  // under way
+  std::int64_t boxes = 0;  // in flight
 };
 
 class ResidentWarps {

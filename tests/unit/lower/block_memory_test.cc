@@ -73,7 +73,7 @@ TEST_F(Memory, OfOverlappingArraysTheLastWrittenHolds) {
 TEST_F(Memory, ACopyLandsAtItsWait) {
   memory_.launch({0, 2, 0, {7, 8}}, all_);
   memory_.commit(all_);
-  EXPECT_THAT(mistake([&] { memory_.read(0, 2, all_, 0); }), HasSubstr("while a copy to it is under way"));
+  EXPECT_THAT(mistake([&] { memory_.read(0, 2, all_, 0); }), HasSubstr("while a copy to it is in flight"));
   memory_.wait(1, all_);
   EXPECT_THAT(mistake([&] { memory_.end_block(); }), HasSubstr("no thread waited for"));
   memory_.wait(0, all_);

@@ -449,7 +449,7 @@ TEST(SharedFactors, WhatIsNotOrderedIsFound) {
   EXPECT_THAT(without(ProxyFence{}), HasSubstr("is read and was not published"));
   EXPECT_THAT(without(WgmmaFence{}), HasSubstr("products that did not begin"));
   EXPECT_THAT(without(WgmmaCommitWait{}), HasSubstr("products begin before others have ended"));
-  EXPECT_THAT(without(Wait{}), HasSubstr("while a copy to it is under way"));
+  EXPECT_THAT(without(Wait{}), HasSubstr("while a copy to it is in flight"));
 }
 
 TEST(SharedFactors, OthersThanCoreMatricesAreRefused) {

@@ -78,13 +78,13 @@ TEST_F(Planted, EveryWaitIsNeeded) {
   const Module right = start(R"(,"num_stages":3)");
   Module m = right;
   ASSERT_TRUE(remove<Wait>(m.kernels[0], 0));
-  EXPECT_NE(result_of(m).find("while a copy to it is under way"), std::string::npos) << result_of(m);
+  EXPECT_NE(result_of(m).find("while a copy to it is in flight"), std::string::npos) << result_of(m);
   m = right;
   each_body(m.kernels[0].body, [](std::vector<Statement>& body) {
     for (Statement& s : body)
       if (auto* wait = std::get_if<Wait>(&s.what)) ++wait->pending;  // one group too few
   });
-  EXPECT_NE(result_of(m).find("while a copy to it is under way"), std::string::npos) << result_of(m);
+  EXPECT_NE(result_of(m).find("while a copy to it is in flight"), std::string::npos) << result_of(m);
 }
 
 TEST_F(Planted, APaddingThatIsNotWhatRowsAreApartIsFound) {
