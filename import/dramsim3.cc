@@ -15,7 +15,7 @@
 namespace tilescope::importers {
 namespace {
 
-constexpr std::string_view kDramsim3ItsController = "fixed in its controller";
+constexpr std::string_view kDramsim3Controller = "fixed in its controller";
 constexpr std::string_view kBound = "[E] a bound, for the last requests";
 
 #define BANKS "dram_structure.bankgroups * dram_structure.banks_per_group"
@@ -36,9 +36,9 @@ constexpr FigureRow kDramsim3Figures[] = {
     {"memory.dram.banks", BANKS, ""},
     {"memory.dram.queue_depth", "system.trans_queue_size", ""},
     {"memory.dram.per_bank_queue_depth", "$queues_per_bank * system.cmd_queue_size", "", {}, true},
-    {"memory.dram.write_threshold", "8", "", kDramsim3ItsController},
+    {"memory.dram.write_threshold", "8", "", kDramsim3Controller},
     {"memory.dram.write_idle", "50", "cycles", kBound},
-    {"memory.dram.row_hit_cap", "4", "", kDramsim3ItsController},
+    {"memory.dram.row_hit_cap", "4", "", kDramsim3Controller},
     {"memory.dram.max_age", "20000", "cycles", kBound},
     {"memory.dram.row", ROW, "B"},
     {"memory.dram.timing.cl", "timing.AL + timing.CL", "cycles"},

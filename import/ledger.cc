@@ -30,9 +30,9 @@ std::string_view last_part(std::string_view name) {
 }
 
 // Adds a line, or counts one more key on the line that has the same name and text.
-template <class LedgerLine, class Same>
-void add_line(std::vector<LedgerLine>& lines, std::vector<std::size_t>& counts, LedgerLine line, Same same) {
-  const auto found = std::find_if(lines.begin(), lines.end(), [&](const LedgerLine& l) { return same(l, line); });
+template <class Entry, class Same>
+void add_line(std::vector<Entry>& lines, std::vector<std::size_t>& counts, Entry line, Same same) {
+  const auto found = std::find_if(lines.begin(), lines.end(), [&](const Entry& l) { return same(l, line); });
   if (found == lines.end()) {
     lines.push_back(std::move(line));
     counts.push_back(1);
@@ -42,8 +42,8 @@ void add_line(std::vector<LedgerLine>& lines, std::vector<std::size_t>& counts, 
   ++counts[i];
 }
 
-template <class LedgerLine>
-void say_counts(std::vector<LedgerLine>& lines, const std::vector<std::size_t>& counts) {
+template <class Entry>
+void say_counts(std::vector<Entry>& lines, const std::vector<std::size_t>& counts) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (counts[i] > 1) lines[i].value = fmt::format("{} values", counts[i]);
 }

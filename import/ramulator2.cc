@@ -16,7 +16,7 @@
 namespace tilescope::importers {
 namespace {
 
-constexpr std::string_view kRamulator2ItsController = "fixed in its controller";
+constexpr std::string_view kRamulator2Controller = "fixed in its controller";
 
 #define CHANNELS "DRAM.org.channel * DRAM.org.pseudochannel"
 #define BANKS "DRAM.org.bankgroup * DRAM.org.bank"
@@ -35,9 +35,9 @@ constexpr FigureRow kRamulator2Figures[] = {
     {"memory.dram.burst", "DRAM.timing.nBL * $rate", ""},
     {"memory.dram.bank_groups", "DRAM.org.bankgroup", ""},
     {"memory.dram.banks", BANKS, ""},
-    {"memory.dram.queue_depth", "32", "", kRamulator2ItsController},
-    {"memory.dram.write_high_watermark", "26", "", kRamulator2ItsController},
-    {"memory.dram.write_low_watermark", "6", "", kRamulator2ItsController},
+    {"memory.dram.queue_depth", "32", "", kRamulator2Controller},
+    {"memory.dram.write_high_watermark", "26", "", kRamulator2Controller},
+    {"memory.dram.write_low_watermark", "6", "", kRamulator2Controller},
     {"memory.dram.row", ROW, "B"},
     {"memory.dram.timing.cl", "DRAM.timing.nCL", "cycles"},
     {"memory.dram.timing.cwl", "DRAM.timing.nCWL", "cycles"},

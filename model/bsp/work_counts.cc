@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arch/derive.h"
-#include "arch/dram_refresh.h"
 #include "arch/hierarchy.h"
 #include "arch/pipes.h"
 #include "base/integer.h"
@@ -15,6 +14,7 @@
 #include "model/bsp/detail/places.h"
 #include "model/bsp/detail/real.h"
 #include "model/bsp/estimate.h"
+#include "model/common/detail/refreshes.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -100,13 +100,6 @@ VertexWork additions_of(const BspStage& s, const arch::ComputeSpec& adds, const 
   };
   visit(visit, 0, 1, 1);
   return out;
-}
-
-// Each rank of each channel, or each of its banks, once in refi.
-double refreshes_in(const arch::DramLevel& dram, double us) {
-  if (!arch::counts_refreshes(dram)) return 0;
-  const double periods = us * 1e-6 * of(dram.clock.n) / of(dram.timing.at("refi").n);
-  return periods * of(dram.channels * dram.ranks * (dram.refresh == arch::Refresh::kPerBank ? dram.banks : 1));
 }
 
 // What exchanges move.
@@ -345,7 +338,7 @@ energy::Counts work_counts(std::span<const BspStage> stages, std::size_t number,
   if (const arch::DramLevel* dram = arch::dram_of(a)) {
     out.levels.push_back({dram->name, moved.dram_read, moved.dram_written});
     out.activates = moved.activates;
-    out.refreshes = refreshes_in(*dram, running_us + a.launch_overhead.v);
+    out.refreshes = refreshes_per_us(*dram) * (running_us + a.launch_overhead.v);
   }
   out.levels.push_back({arch::scratchpad_of(a)->name, calls.read + additions.read + moved.read,
                         calls.written + additions.written + moved.written});

@@ -6,9 +6,9 @@
 
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
-#include "arch/dram_refresh.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
+#include "model/common/detail/refreshes.h"
 #include "model/simt/detail/gathered.h"
 
 namespace tilescope::model {
@@ -40,14 +40,6 @@ Refreshes refreshes_of(const arch::DramLevel& dram, const Clocks& clocks) {
   const double left = clocks.left_by(clocks("rp") + clocks("rfc") + clocks("rcd"));
   // While one of several ranks rests, the others have the bus.
   return {dram.ranks == 1 ? left : 1, left};
-}
-
-// Each rank of each channel, or each of its banks, once in refi.
-double refreshes_per_us(const arch::DramLevel& dram) {
-  if (!arch::counts_refreshes(dram)) return 0;
-  const double refi_us = static_cast<double>(dram.timing.at("refi").n) / static_cast<double>(dram.clock.n) * 1e6;
-  const std::int64_t of_rank = dram.refresh == arch::Refresh::kPerBank ? dram.banks : 1;
-  return static_cast<double>(dram.channels * dram.ranks * of_rank) / refi_us;
 }
 
 // Columns of a channel follow each other at ccd_s, those of one bank group at ccd_l, and take turns with those of other
