@@ -40,6 +40,7 @@ ReadTwice two_reads() {
 
 TEST(TwoReads, AreCountedAlikeByModelAndSimulator) {
   constexpr int kCases = 40;
+  constexpr double kShare = 0.95;  // of the cases, within 15 %
   int within = 0, all = 0;
   const bool passed = rc::check("two reads of a tensor", [&] {
     const ReadTwice o = two_reads();
@@ -64,7 +65,8 @@ TEST(TwoReads, AreCountedAlikeByModelAndSimulator) {
   });
   EXPECT_TRUE(passed);
   if (!passed || all < kCases) return;  // fewer were asked for
-  EXPECT_GE(within, 0.95 * all) << "of " << all;
+  // Were the share just that, fewer than this would be seen once in some 700 runs: three standard deviations.
+  EXPECT_GE(within, kShare * all - 3 * std::sqrt(kShare * (1 - kShare) * all)) << "of " << all;
 }
 
 }  // namespace
