@@ -38,7 +38,8 @@ constexpr std::array kColumns = {
     Words{"MB", "megabytes of a node's inputs and results, each once"},
     Words{"subgraphs", "groups of nodes that are compiled together"},
     Words{"speed of light",
-          "roofline of a row: its operations at the peak, or what comes from outside the network, through the DRAM"},
+          "roofline of a row: its operations at the peak, without those that masks hide, or what comes from outside "
+          "the network, through the DRAM"},
     Words{"DRAM MB", "megabytes that kernels read from the DRAM and write to it"},
     Words{"simulated DRAM MB", "the same of the simulated kernels"},
     Words{"intermediate MB", "megabytes of tensors that one group writes and another reads"},

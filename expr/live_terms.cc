@@ -6,9 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/integer.h"
 #include "expr/extent.h"
+#include "expr/infer.h"
 #include "expr/reference.h"
 
 namespace tilescope::expr {
@@ -212,7 +214,66 @@ std::optional<double> reduced(Reducer r, double value) {
   return std::nullopt;
 }
 
+// The half-space over the axes of the stage that writes a tensor, whose first axes are its dimensions; nothing where
+// the read does not name the element by one axis a dimension.
+std::optional<HalfSpace> of_writer(const HalfSpace& h, const Read& read) {
+  Coordinate over{{}, h.offset};
+  for (const Term& t : h.terms) {
+    const auto names_axis = [&t](const Coordinate& c) {
+      return c.affine() && c.offset == 0 && c.terms.size() == 1 && c.terms[0].axis == t.axis &&
+             c.terms[0].coefficient == 1;
+    };
+    const auto dim = std::find_if(read.at.begin(), read.at.end(), names_axis);
+    if (dim == read.at.end()) return std::nullopt;
+    over.terms.push_back({static_cast<int>(dim - read.at.begin()), t.coefficient});
+  }
+  return half_space(over, 1, 0);
+}
+
+// Half-spaces outside of which no stage after `writer` needs its tensor; empty where one needs all, or none reads it.
+std::vector<HalfSpace> needed_by_readers(const Expression& e, std::size_t writer,
+                                         const std::vector<std::vector<HalfSpace>>& needed) {
+  std::optional<std::vector<HalfSpace>> common;
+  for (std::size_t s = writer + 1; s < e.stages.size(); ++s)
+    for (const Read& r : e.stages[s].reads) {
+      if (r.tensor != e.stages[writer].output) continue;
+      std::vector<HalfSpace> of_read;
+      for (const HalfSpace& h : needed[s])
+        if (const auto over = of_writer(h, r)) of_read.push_back(*over);
+      if (!common) {
+        common = std::move(of_read);
+        continue;
+      }
+      const auto elsewhere = [&of_read](const HalfSpace& h) {
+        return std::find(of_read.begin(), of_read.end(), h) == of_read.end();
+      };
+      common->erase(std::remove_if(common->begin(), common->end(), elsewhere), common->end());
+    }
+  return common.value_or(std::vector<HalfSpace>());
+}
+
 }  // namespace
+
+double share_inside(const HalfSpace& h, const std::vector<Axis>& axes) {
+  if (h.terms.size() > 2) return 0;
+  const auto size = [&](std::size_t term) { return axes[static_cast<std::size_t>(h.terms[term].axis)].size; };
+  const std::int64_t others = h.terms.size() == 2 ? size(1) : 1, pace = std::abs(h.terms[0].coefficient);
+  double inside = 0;
+  for (std::int64_t y = 0; y < others; ++y) {
+    const std::int64_t rest = h.offset + (h.terms.size() == 2 ? h.terms[1].coefficient * y : 0);
+    // Values of the first axis in order of c x, least first: so many lie below zero.
+    const std::int64_t least = rest + (h.terms[0].coefficient < 0 ? h.terms[0].coefficient * (size(0) - 1) : 0);
+    const std::int64_t below = least < 0 ? (-least - 1) / pace + 1 : 0;
+    inside += static_cast<double>(size(0) - std::min(size(0), below));
+  }
+  return inside / static_cast<double>(size(0) * others);
+}
+
+double least_share(const std::vector<HalfSpace>& inside, const Stage& stage) {
+  double least = 1;
+  for (const HalfSpace& h : inside) least -= 1 - share_inside(h, stage.axes);
+  return std::max(0.0, least);
+}
 
 std::int64_t HalfSpace::coefficient(int axis) const {
   for (const Term& t : terms)
@@ -246,6 +307,22 @@ std::vector<std::vector<LiveTerms>> live_terms(const std::vector<const Expressio
     }
   }
   return out;
+}
+
+std::vector<std::vector<HalfSpace>> needed_terms(const Expression& whole) {
+  std::vector<std::vector<HalfSpace>> needed(whole.stages.size());
+  if (std::none_of(whole.stages.begin(), whole.stages.end(), compares_indices)) return needed;
+  std::vector<Expression> alone;
+  std::vector<const Expression*> in_order;
+  for (std::size_t s = 0; s < whole.stages.size(); ++s) alone.push_back(single_stage(whole, s));
+  for (const Expression& e : alone) in_order.push_back(&e);
+  const auto live = live_terms(in_order);
+  for (std::size_t s = whole.stages.size(); s-- > 0;) {
+    needed[s] = needed_by_readers(whole, s, needed);
+    for (const LiveTerms& l : live[s])
+      if (std::find(needed[s].begin(), needed[s].end(), l.inside) == needed[s].end()) needed[s].push_back(l.inside);
+  }
+  return needed;
 }
 
 }  // namespace tilescope::expr

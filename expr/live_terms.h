@@ -37,6 +37,9 @@ struct HalfSpace {
   bool operator==(const HalfSpace&) const = default;
 };
 
+// At least this share of the points of a box with those axes lies inside: exact of one or two axes, 0 of more.
+double share_inside(const HalfSpace& h, const std::vector<Axis>& axes);
+
 // Outside of it the body has one value: of a stage with a reduction, the identity of its reducer.
 struct LiveTerms {
   HalfSpace inside;
@@ -48,5 +51,12 @@ bool compares_indices(const Stage& stage);
 
 // By stage, those of expressions of one stage each that run one after the other and know tensors by their names.
 std::vector<std::vector<LiveTerms>> live_terms(const std::vector<const Expression*>& stages);
+
+// By stage of the whole, half-spaces of its axes outside of which no result depends on its terms: its own live terms,
+// and those of all stages that read its tensor element by element. Stages whose tensor no other reads give results.
+std::vector<std::vector<HalfSpace>> needed_terms(const Expression& whole);
+
+// At least that share of a stage's terms lies in all of these half-spaces.
+double least_share(const std::vector<HalfSpace>& inside, const Stage& stage);
 
 }  // namespace tilescope::expr

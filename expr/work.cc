@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "expr/live_terms.h"
 #include "expr/reference.h"
 
 namespace tilescope::expr {
@@ -13,6 +14,11 @@ double points_of(const Stage& s) {
   double points = 1;
   for (const Axis& a : s.axes) points *= static_cast<double>(a.size);
   return points;
+}
+
+double operations_of(const Stage& s) {
+  const auto of_body = std::count_if(s.body.begin(), s.body.end(), [](const Node& n) { return n.computes(); });
+  return points_of(s) * static_cast<double>(of_body + (s.reducer == Reducer::kNone ? 0 : 1));
 }
 
 // Points of the axes on which the coordinates of the read depend.
@@ -40,10 +46,15 @@ double points_of(const Expression& e) {
 
 double operations_of(const Expression& e) {
   double sum = 0;
-  for (const Stage& s : e.stages) {
-    const auto of_body = std::count_if(s.body.begin(), s.body.end(), [](const Node& n) { return n.computes(); });
-    sum += points_of(s) * static_cast<double>(of_body + (s.reducer == Reducer::kNone ? 0 : 1));
-  }
+  for (const Stage& s : e.stages) sum += operations_of(s);
+  return sum;
+}
+
+double needed_operations_of(const Expression& e) {
+  const auto needed = needed_terms(e);
+  double sum = 0;
+  for (std::size_t s = 0; s < e.stages.size(); ++s)
+    sum += operations_of(e.stages[s]) * least_share(needed[s], e.stages[s]);
   return sum;
 }
 

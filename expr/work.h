@@ -13,6 +13,9 @@ double points_of(const Expression& e);
 // Arithmetic operations of all points of all stages, a multiply-add counting as two and a function as one.
 double operations_of(const Expression& e);
 
+// At least as many of them does every program compute: those on which a result depends (live_terms.h, needed_terms).
+double needed_operations_of(const Expression& e);
+
 // Elements of a tensor, by its number, that all stages read or write, each once: all of them, or as many as the points
 // at which it is read, where these are fewer. Windows that overlap and rows that a table names twice count twice.
 double touched_elements(const Expression& e, int tensor);

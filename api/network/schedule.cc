@@ -23,12 +23,12 @@
 namespace tilescope::api {
 namespace {
 
-// Operations of the expression at the peak of the fastest instruction that multiplies its dtype.
+// Operations that the expression needs at the peak of the fastest instruction that multiplies its dtype.
 double arithmetic_us(const expr::Expression& e, const arch::ArchSpec& a) {
   double peak = 0;
   for (const arch::ComputeSpec& c : a.compute)
     if (c.dtype == e.dtype) peak = std::max(peak, arch::peak_of(a, c).v);
-  return peak > 0 ? 1e6 * expr::operations_of(e) / peak : 0;
+  return peak > 0 ? 1e6 * expr::needed_operations_of(e) / peak : 0;
 }
 
 double dram_us(double bytes, const arch::ArchSpec& a) {

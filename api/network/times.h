@@ -67,10 +67,11 @@ void describe(V& v, base::Is<NetworkGroupRow> auto& r) {
   v.field({"operations", "", "Arithmetic operations; a multiply-add is two."}, r.operations);
   v.field({"bytes", "B", "What it reads and writes, each byte once."}, r.bytes);
   v.field({"predicted_us", "us", "Time by the model, after the groups before it."}, r.us);
-  v.field({"speed_of_light_us", "us",
-           "Roofline: its operations at the peak, or what comes from outside the network first here, once through the "
-           "DRAM."},
-          r.speed_of_light_us);
+  v.field(
+      {"speed_of_light_us", "us",
+       "Roofline: its operations at the peak, without those that masks hide, or what comes from outside the network "
+       "first here, once through the DRAM."},
+      r.speed_of_light_us);
   v.field({"dram_bytes", "B", "Bytes that its kernels read from the DRAM and write to it."}, r.dram_bytes);
   v.field({"energy_uj", "uJ", "Energy of the board meanwhile, at the chip's clock."}, r.energy_uj);
   v.field({"bottleneck", "", "The term that takes longest alone."}, base::unless_empty(r.bound_by));

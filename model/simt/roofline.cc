@@ -35,23 +35,6 @@ double touched_bytes(const tile::TileSpace& space, std::size_t i, const Machine&
   return std::min({static_cast<double>(o.elements) * element, touched, dram_bytes_under(o, all, kAtZero, granule)});
 }
 
-// The share of a box in which Σ c x + offset >= 0, of one or two axes: for each value of one the other has an end. 0 of
-// more axes, of which nothing is known.
-double share_inside(const expr::HalfSpace& h, const std::vector<expr::Axis>& axes) {
-  if (h.terms.size() > 2) return 0;
-  const auto size = [&](std::size_t term) { return axes[static_cast<std::size_t>(h.terms[term].axis)].size; };
-  const std::int64_t others = h.terms.size() == 2 ? size(1) : 1, pace = std::abs(h.terms[0].coefficient);
-  double inside = 0;
-  for (std::int64_t y = 0; y < others; ++y) {
-    const std::int64_t rest = h.offset + (h.terms.size() == 2 ? h.terms[1].coefficient * y : 0);
-    // Values of the first axis in order of c x, least first: so many lie below zero.
-    const std::int64_t least = rest + (h.terms[0].coefficient < 0 ? h.terms[0].coefficient * (size(0) - 1) : 0);
-    const std::int64_t below = least < 0 ? (-least - 1) / pace + 1 : 0;
-    inside += static_cast<double>(size(0) - std::min(size(0), below));
-  }
-  return inside / static_cast<double>(size(0) * others);
-}
-
 // At least that share of a stage's iterations counts (expr/live_terms.h), whatever their tiles.
 struct LiveShare {
   double least = 1;
@@ -62,11 +45,12 @@ LiveShare live_share(const tile::TileSpace& space) {
   const expr::Stage& stage = space.stage();
   if (stage.reducer == expr::Reducer::kNone || !expr::compares_indices(stage)) return out;
   const auto all = expr::live_terms({&space.expression});
+  std::vector<expr::HalfSpace> inside;
   for (const expr::LiveTerms& l : all.front()) {
-    out.least -= 1 - share_inside(l.inside, stage.axes);
+    inside.push_back(l.inside);
     for (const expr::Term& t : l.inside.terms) out.axes.push_back(t.axis);
   }
-  out.least = std::max(0.0, out.least);
+  out.least = expr::least_share(inside, stage);
   return out;
 }
 

@@ -3,7 +3,9 @@
 
 #include "expr/live_terms.h"
 
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "expr/infer.h"
+#include "expr/reference.h"
+#include "expr/stages.h"
 #include "tests/unit/expr/build_expression.h"
 
 namespace tilescope::expr {
@@ -90,6 +94,64 @@ TEST(LiveTerms, ATensorThatDoesNotHoldTheValueSaysNothing) {
   EXPECT_EQ(live("T[i,j] = select(j <= i, X[i,j], -inf); O[i] max=! T[i,j]", "i=8,j=8", base::Dtype::kF8E4M3),
             "T: 0+1i-1j = -inf")
       << "-inf becomes -448";
+}
+
+// The share of a tensor's elements that change the last result, found by changing each.
+double share_that_counts(const Expression& e, std::size_t writer) {
+  const Expression after = stages_of(e, writer + 1, e.stages.size() - 1);
+  const std::string& name = e.tensors[static_cast<std::size_t>(e.stages[writer].output)].name;
+  std::vector<Values> inputs;
+  std::size_t changed = 0;
+  for (std::size_t t = 0; t < after.tensors.size(); ++t) {
+    if (after.tensors[t].name == name) changed = t;
+    inputs.emplace_back(static_cast<std::size_t>(after.tensors[t].elements()));
+    for (std::size_t i = 0; i < inputs[t].size(); ++i) inputs[t][i] = 0.25 * static_cast<double>((7 * i + 3 * t) % 11);
+  }
+  const auto result_of = [&](std::vector<Values> tensors) {
+    evaluate(after, {}, tensors);
+    return tensors[static_cast<std::size_t>(after.stages.back().output)];
+  };
+  const Values before = result_of(inputs);
+  double counting = 0;
+  for (double& value : inputs[changed]) {
+    value += 1;
+    counting += result_of(inputs) != before ? 1 : 0;
+    value -= 1;
+  }
+  return counting / static_cast<double>(inputs[changed].size());
+}
+
+TEST(NeededTerms, AreThoseThatChangeAResult) {
+  for (const auto& [mask, share] : {std::pair("j <= i", 36 / 64.0), std::pair("j <= i && i - j < 3", 21 / 64.0)}) {
+    const tests::Built b =
+        tests::build(fmt::format("S[i,j] +=! Q[i,d] * K[j,d]; T[i,j] = select({}, S[i,j], -inf); E[i,j] = exp(T[i,j]); "
+                                 "U[i,v] +=! E[i,j] * V[j,v]; O[i,v] = 2 * U[i,v]",
+                                 mask),
+                     "i=8,j=8,d=4,v=4", {}, base::Dtype::kF32);
+    ASSERT_TRUE(b.expression);
+    const auto needed = needed_terms(*b.expression);
+    EXPECT_EQ(share_that_counts(*b.expression, 0), share);
+    EXPECT_DOUBLE_EQ(least_share(needed[0], b.expression->stages[0]), share) << "the scores";
+    EXPECT_DOUBLE_EQ(least_share(needed[3], b.expression->stages[3]), share) << "the product with V";
+    EXPECT_TRUE(needed[4].empty()) << "the last stage";
+  }
+}
+
+TEST(NeededTerms, FollowThroughASoftmax) {
+  const tests::Built b = tests::build(kAttention, "i=8,j=8,d=4,v=4", {}, base::Dtype::kF32);
+  ASSERT_TRUE(b.expression);
+  const auto needed = needed_terms(*b.expression);
+  for (std::size_t s = 0; s < 6; ++s) EXPECT_DOUBLE_EQ(least_share(needed[s], b.expression->stages[s]), 36 / 64.0) << s;
+  EXPECT_TRUE(needed[6].empty());
+}
+
+TEST(NeededTerms, AreAllWhereOneReaderNeedsThem) {
+  const tests::Built b =
+      tests::build("S[i,j] +=! Q[i,d] * K[j,d]; T[i,j] = select(j <= i, S[i,j], 0); O[i] +=! T[i,j] + S[i,j]",
+                   "i=8,j=8,d=4", {}, base::Dtype::kF32);
+  ASSERT_TRUE(b.expression);
+  EXPECT_EQ(share_that_counts(*b.expression, 0), 1);
+  EXPECT_TRUE(needed_terms(*b.expression)[0].empty());
 }
 
 }  // namespace

@@ -37,5 +37,16 @@ TEST(Work, TouchesThePartOfATensor) {
   EXPECT_EQ(touched(tests::expression("O[i,j] = I[i,j+3]", "i=7,j=4", "I=7,12"), "I"), 28);
 }
 
+TEST(Work, WhatAMaskHidesIsNotNeeded) {
+  const Expression e =
+      tests::expression("S[i,j] +=! Q[i,d] * K[j,d]; T[i,j] = select(j <= i, S[i,j], 0)", "i=8,j=8,d=4");
+  constexpr double kScores = 8 * 8 * 4 * 2, kPoints = 8 * 8;
+  const double mask = operations_of(e) - kScores;
+  EXPECT_GE(mask, kPoints);
+  EXPECT_DOUBLE_EQ(needed_operations_of(e), 36 / 64.0 * (kScores + mask));
+  const Expression all = tests::expression("S[i,j] +=! Q[i,d] * K[j,d]", "i=8,j=8,d=4");
+  EXPECT_EQ(needed_operations_of(all), operations_of(all));
+}
+
 }  // namespace
 }  // namespace tilescope::expr
