@@ -175,8 +175,8 @@ class Expander {
       for (std::size_t i = 0; i < results.size(); ++i) {
         const Shape& shape = results[i].shape;
         if (results[i].broken) throw Broken{};
-        if (shape.size() < 2 || shape[0] != r.sequences || shape[1] != r.new_tokens)
-          fail(block.at, fmt::format("'{}' gives a tensor of [{}]: expected [batch, new, ...], for each request",
+        if (shape.size() < 2 || shape[0] != r.sequences)
+          fail(block.at, fmt::format("'{}' gives a tensor of [{}]: expected [batch, tokens, ...], for each request",
                                      block.name, fmt::join(shape, ", ")));
         Shape rows = {shape[0] * shape[1]};
         rows.insert(rows.end(), shape.begin() + 2, shape.end());

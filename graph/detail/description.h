@@ -98,8 +98,8 @@ struct Block {
   std::vector<Line> nodes;
   std::vector<Target> gives;    // the results of the last line where there are none
   std::vector<Target> outputs;  // of the network
-  // Whether it is used once for each of the requests: what it takes as [batch, new, ...] has their tokens as its rows,
-  // and so has what it gives.
+  // Whether it is used once for each of the requests: what it takes as [batch, new, ...] has their tokens as its rows.
+  // What it gives has the sequences as its first dimension and any number of tokens of each as its second.
   bool each_request = false;
 };
 

@@ -139,6 +139,23 @@ TEST(NetworkValues, DecodingContinuesAPrompt) {
   expect_decode_continues("opt-1.3b", decoder + ",positions=16", 20);
 }
 
+// Logits of each sequence's last token are those of all tokens there.
+TEST(NetworkValues, TheLastTokensLogitsAreThoseOfAll) {
+  const std::string decoder = "hidden=16,heads=4,layers=1,ffn=12,vocabulary=20";
+  const std::vector<double> tokens = {3, 1, 4, 1, 5};
+  for (const auto& [name, sizes] :
+       {std::pair("llama3-8b", decoder + ",kv_heads=2"), std::pair("opt-1.3b", decoder + ",positions=16")}) {
+    SCOPED_TRACE(name);
+    const std::vector<graph::Requests> requests = {{1, 3, 0}, {2, 1, 0}};
+    const auto logits = [&](const std::string& last) {
+      graph::DescribedNetwork n = small(name, sizes + last, requests);
+      return values_of(n.model, {{"tokens", tokens}}).at("logits");
+    };
+    const std::vector<double> all = logits(""), some = logits(",last=1");
+    EXPECT_EQ(some, std::vector<double>(all.begin() + 2 * 20, all.end()));
+  }
+}
+
 // A prompt of three tokens and two sequences of one more after four, together and each alone.
 TEST(NetworkValues, RequestsOfSeveralKindsAreThoseOfEachAlone) {
   const std::string decoder = "hidden=16,heads=4,layers=2,ffn=12,vocabulary=20";
