@@ -121,6 +121,23 @@ Energy energy_of(const arch::ArchSpec& a, const Counts& counts, arch::Hertz cloc
 
 namespace {
 
+// The power of a program's work and of the board, for any clock and time: the sums of energy_of, without its parts.
+class PowerOf {
+ public:
+  PowerOf(const arch::ArchSpec& a, const Counts& counts) : a_(a), stated_(a.energy->voltage.v * a.energy->voltage.v) {
+    for (const Work& w : work_of(a, counts)) core_pj_ += w.core_pj, dram_pj_ += w.dram_pj;
+  }
+  double operator()(arch::Hertz clock, double time_us) const {
+    const double volts = a_.power->curve.at(clock)->v;
+    return power_at_rest(a_, clock)->sum().v +
+           (core_pj_ * volts * volts / stated_ + dram_pj_) * kMicrojoulesPerPicojoule / time_us;
+  }
+
+ private:
+  const arch::ArchSpec& a_;
+  double stated_, core_pj_ = 0, dram_pj_ = 0;
+};
+
 // The highest clock, at most `highest`, at which a board draws no more than the limit; nullopt where it draws more at
 // the slowest one. The power rises with the clock: false position, halved where one end stays (Dowell and Jarratt, BIT
 // 1971, the Illinois algorithm).
@@ -186,11 +203,12 @@ std::optional<Energy> at_limit(const arch::ArchSpec& a, const Counts& counts, co
   JudgedTimes times;
   times.add(own.clock, own.time_us);
   const auto at = [&](arch::Hertz clock) { return energy_of(a, counts, clock, times.time_us(clock)); };
+  const PowerOf power(a, counts);
   std::optional<Energy> best;
   for (int step = 0; step < kMaxSteps; ++step) {
     // The middle of what is near enough, so that a small error of the time does not lead beyond the limit.
     const auto found =
-        clock_at(limit_w * (1 - near_limit / 2), own.clock, [&](arch::Hertz f) { return at(f).power_w(); });
+        clock_at(limit_w * (1 - near_limit / 2), own.clock, [&](arch::Hertz f) { return power(f, times.time_us(f)); });
     const arch::Hertz clock = found.value_or(slowest);
     if (times.knows(clock)) break;
     times.add(clock, time_at(clock));

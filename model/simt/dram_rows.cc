@@ -53,6 +53,15 @@ void read_commands(const arch::DramLevel& dram, const Clocks& cycles, double cha
   if (!dram.dual_command_bus) rows.commands_per_us = channel_mhz / sharing;
 }
 
+// Lines of one row leave a cache one after another where they lie in neighbouring sets of one slice, which then age
+// alike: where a slice's lines go to channels of its own, or a channel has slices of its own. Of cores' own partitions
+// each has the lines that its cores use, at random, and neighbouring sets age apart; likewise where channels are dealt
+// out line by line. Which mapping a file states says nothing of slices.
+bool leaves_in_order(const arch::CacheLevel& cache, const arch::DramLevel& dram) {
+  return cache.l2_partitions == 1 && !dram.mapping &&
+         (dram.channels % cache.slices == 0 || cache.slices % dram.channels == 0);
+}
+
 }  // namespace
 
 DramRows dram_rows_of(const arch::ArchSpec& a) {
@@ -69,6 +78,11 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   rows.granule_bytes = static_cast<double>(arch::transaction_of(dram).n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches)
     rows.granule_bytes = std::max(rows.granule_bytes, static_cast<double>(cache->sector.n));
+  if (!hierarchy.device_caches.empty())
+    if (const arch::CacheLevel& last = *hierarchy.device_caches.back(); !leaves_in_order(last, dram))
+      rows.written_back_bytes = static_cast<double>(last.line.n);
+  // Behind them a bank's own queue is in the order of ages, for its row closes after row_hit_cap columns.
+  rows.queued = static_cast<double>(dram.queue_depth.value_or(0));
   const double channel_mhz = rows.channels * static_cast<double>(dram.clock.n) * 1e-6;
   const bool has_rows = dram.row && dram.banks > 0;
   const Refreshes refreshes = has_rows ? refreshes_of(dram, cycles) : Refreshes{};
@@ -88,8 +102,11 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   return rows;
 }
 
-double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
-                          const DramRows& rows) {
+namespace {
+
+// Rows opened for each byte, where neighbouring bytes come at one time as far as they lie in one `together`.
+double alone_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
+                      const DramRows& rows) {
   tile::Runs runs = tile::runs_of(operand, together);
   if (operand.gathered) {
     const std::int64_t run = gathered_run(operand, together);
@@ -107,6 +124,27 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
   const double in_flight = parts * static_cast<double>(runs.count) * of_run;
   const double reopened = 1 - std::exp(-(in_flight - 1) / (rows.channels * rows.banks));
   return std::max(of_run * reopened / run_bytes, 1 / rows.row_bytes);
+}
+
+}  // namespace
+
+double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
+                          double sorted, const DramRows& rows) {
+  const double apart = alone_per_byte(operand, moment, together, rows);
+  if (sorted <= 0 || together == moment) return apart;
+  const double at_once = alone_per_byte(operand, moment, moment, rows);
+  return 1 / ((1 - sorted) / apart + sorted / std::min(apart, at_once));
+}
+
+double written_back_per_byte(const tile::Operand& output, const tile::Extents& moment, const tile::Extents& together,
+                             double sorted, const DramRows& rows) {
+  const double in_order = activates_per_byte(output, moment, together, sorted, rows);
+  return rows.written_back_bytes ? std::max(in_order, 1 / *rows.written_back_bytes) : in_order;
+}
+
+double sorted_share(double moment_bytes, const DramRows& rows) {
+  const double waiting = moment_bytes / rows.line_bytes / rows.channels;
+  return waiting <= rows.queued ? 1 : rows.queued / waiting;
 }
 
 // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.

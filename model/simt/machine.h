@@ -46,7 +46,11 @@ struct DeviceCache {
 struct DramRows {
   double row_bytes = 0, line_bytes = 0;  // of a row of one channel; of neighbours that lie in one channel
   double granule_bytes = 0;              // of the smallest transfer
-  double channels = 1, banks = 1;        // of the chip; of a channel
+  // What the last cache writes back at a time: a line, where those of a row lie in sets that age apart. Absent where
+  // lines leave in the order in which they came.
+  std::optional<double> written_back_bytes;
+  double queued = 0;               // requests among which a channel's controller chooses those of an open row
+  double channels = 1, banks = 1;  // of the chip; of a channel
   // Row activations of all channels together. A channel allows four rows per faw, one per rrd_s, one of each of its
   // banks per rc, and what its command bus passes, all between refreshes. Absent, and rows cost nothing, where the file
   // states no `row` or no banks.

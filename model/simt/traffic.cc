@@ -62,6 +62,23 @@ Extents iteration_tile(const Counts& c, Extents tile) {
   return tile;
 }
 
+// Whether a block's threads bring what they read of an input by several accesses each, of which one waits for another.
+bool is_read_in_turns(const Counts& c, std::size_t i, const Extents& block_moment) {
+  const StageProgram& p = *c.program;
+  return i < p.space->inputs.size() &&
+         tile::data_tile_elements(p.space->inputs[i], block_moment) > p.threads() * p.operands[i].vector;
+}
+
+// Bytes that blocks resident at one time read at one moment.
+double bytes_of_moment(const Counts& c, const Extents& moment) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < c.program->space->inputs.size(); ++i) {
+    const tile::Operand& o = c.program->space->inputs[i];
+    if (c.flows[i].moves) bytes += static_cast<double>(tile::data_tile_elements(o, moment) * o.element.n);
+  }
+  return bytes;
+}
+
 // Share of direct reads that no longer find their line in the core's cache.
 double evicted_share(const Counts& c, const Machine& m, std::int64_t per_core) {
   if (m.core_cache_bytes <= 0) return 1;
@@ -182,6 +199,7 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
   const Extents moment = moment_tile(c, wave), block_moment = moment_tile(c, block_tile(c));
+  const double sorted = m.dram_rows.activates_per_us ? sorted_share(bytes_of_moment(c, moment), m.dram_rows) : 0;
   Moved activates, requests;
   double misses = 0;
   if (m.bounds.cluster_bytes_per_us) t.cluster_share = share_of_first_cluster(blocks, resident, m);
@@ -244,12 +262,13 @@ Traffic traffic_of(const Counts& c, const Machine& m, std::int64_t per_core) {
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
       t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
     if (m.dram_rows.activates_per_us) {
-      // A block goes through its steps at its own pace. Of an input that threads read directly, it brings one
-      // iteration's part at a time.
+      // A block goes through its steps, and its threads through their reads, at its own pace, and writes when it is
+      // done. Of an input that threads read directly, it brings one iteration's part at a time.
       const bool iterates = !output && c.inputs[i].comes == InputCounts::Comes::kDirect && c.points > c.depth;
-      const bool steps = !output && c.all_steps() > 1;
-      const Extents together = iterates ? iteration_tile(c, block_moment) : steps ? block_moment : moment;
-      add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, together, m.dram_rows));
+      const bool turns = c.all_steps() > 1 || is_read_in_turns(c, i, block_moment);
+      const Extents together = iterates ? iteration_tile(c, block_moment) : turns ? block_moment : moment;
+      const auto per_byte = output ? written_back_per_byte : activates_per_byte;
+      add(activates, o.dram_bytes * per_byte(p.space->operand(i), moment, together, sorted, m.dram_rows));
     }
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;

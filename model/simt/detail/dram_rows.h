@@ -18,9 +18,17 @@ DramRows dram_rows_of(const arch::ArchSpec& a);
 
 // Rows opened for each byte that `operand` moves from or to DRAM, where all resident blocks are at one step, which
 // covers `moment`, and return to a row once all others were touched: exp(-others / banks) find it open. Neighbouring
-// bytes come at one time as far as they lie in one `together`: in `moment`, or in a block's part of it.
+// bytes come at one time as far as they lie in one `together`: in `moment`, or in a block's part of it. Of other
+// neighbours the controller serves a share together, which it finds among the requests that wait: `sorted`.
 double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const tile::Extents& together,
-                          const DramRows& rows);
+                          double sorted, const DramRows& rows);
+
+// The same of results, which leave the last cache where there is one, at the earliest in the order in which they came.
+double written_back_per_byte(const tile::Operand& output, const tile::Extents& moment, const tile::Extents& together,
+                             double sorted, const DramRows& rows);
+
+// Of requests for all that resident blocks move at one moment, the share that waits in a channel's queue at one time.
+double sorted_share(double moment_bytes, const DramRows& rows);
 
 // Rows opened for all that DRAM gives and takes; 0 where its file states no rows.
 double activates_of(const DeviceTraffic& t);

@@ -121,7 +121,7 @@ TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
 TEST(Explain, StagesThatShareAKernelAgreeWithCompilingToo) {
   const Workload w = workload("S[m,n] +=! A[m,k] * B[k,n]; O[m,n] = relu(S[m,n])", "m=512,n=384,k=256");
   const ExplainedOperator op = explained(w).at(0);
-  for (const auto& [path, value] : {std::pair{"memory.l1.mshrs", "1024"}, {"memory.dram.queue_depth", "64"}}) {
+  for (const auto& [path, value] : {std::pair{"memory.l1.mshrs", "1024"}, {"memory.dram.write_threshold", "16"}}) {
     base::Diagnostics diags;
     const arch::ArchSpec changed = chip("v100", {{path, value}});
     const auto compiled = compile(w, changed, {Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);

@@ -73,7 +73,7 @@ bool is_seen_alike(const std::vector<arch::Override>& changes, base::Dtype dtype
 
 TEST(SearchInputs, LeavesOutWhatTheSimulatorAloneReads) {
   EXPECT_TRUE(is_seen_alike({}));
-  EXPECT_TRUE(is_seen_alike({{"memory.dram.queue_depth", "16"}}));
+  EXPECT_TRUE(is_seen_alike({{"memory.dram.write_threshold", "16"}}));
   EXPECT_TRUE(is_seen_alike({{"memory.dram.write_backlog", "128"}}));
 }
 
@@ -83,6 +83,7 @@ TEST(SearchInputs, HasWhatTheModelAndTheRankOfTilesRead) {
                                                                   {"core.max_threads", "1024"},
                                                                   {"memory.dram.latency", "500 cycles"},
                                                                   {"memory.l1.mshrs", "8"},
+                                                                  {"memory.dram.queue_depth", "16"},
                                                                   {"memory.l2.capacity", "3 MiB"},
                                                                   {"memory.smem.banks", "16"},
                                                                   {"calibration.dram.read.ratio", "0.5"}})

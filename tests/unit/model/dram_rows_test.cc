@@ -25,6 +25,8 @@ using tests::machine;
 constexpr DramRows kRows{.row_bytes = 256,
                          .line_bytes = 128,
                          .granule_bytes = 32,
+                         .written_back_bytes = {},
+                         .queued = 4,
                          .channels = 8,
                          .banks = 4,
                          .activates_per_us = 1,
@@ -32,7 +34,7 @@ constexpr DramRows kRows{.row_bytes = 256,
                          .commands_per_us = {}};
 
 double activates(const tile::StageProgram& p, const tile::Extents& moment) {
-  return activates_per_byte(p.space->inputs[0], moment, moment, kRows);
+  return activates_per_byte(p.space->inputs[0], moment, moment, 0, kRows);
 }
 
 TEST(DramRows, AreOpenedOnceWhereALongRunFillsThem) {
@@ -60,8 +62,38 @@ TEST(DramRows, OfFewRunsStayOpen) {
 // block at its own pace, every part opens one.
 TEST(DramRows, AreOpenedForEachBlocksPartWhereBlocksKeepNoPace) {
   const tile::StageProgram p = program("O[n] +=! B[k,n]", "n=1024,k=4096", {{1, 32, 1}}, {1, 64});
-  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {1024, 64}, kRows), 1.0 / 256, 1e-9);
-  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, kRows), 1.0 / 128, 1e-9);
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {1024, 64}, 0, kRows), 1.0 / 256, 1e-9);
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, 0, kRows), 1.0 / 128, 1e-9);
+}
+
+// Of parts that come apart the controller puts half together again: a row of 256 B is opened once or for each 128 B.
+TEST(DramRows, AreSharedByWhatWaitsInOneQueue) {
+  const tile::StageProgram p = program("O[n] +=! B[k,n]", "n=1024,k=4096", {{1, 32, 1}}, {1, 64});
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, 0.5, kRows), 2.0 / (128 + 256), 1e-9);
+  EXPECT_NEAR(activates_per_byte(p.space->inputs[0], {1024, 64}, {32, 64}, 1, kRows), 1.0 / 256, 1e-9);
+  // Eight lines for each of eight channels, of which four wait; three of three.
+  EXPECT_DOUBLE_EQ(sorted_share(8 * 8 * 128, kRows), 0.5);
+  EXPECT_DOUBLE_EQ(sorted_share(3 * 8 * 128, kRows), 1);
+}
+
+// Lines leave a cache in the order in which they came where a row's lie in one slice. They do not where each partition
+// has some of them, where slices and channels do not divide each other, or where the file states its own mapping.
+TEST(DramRows, OfResultsAreOpenedForEachLineThatLeavesOutOfOrder) {
+  const tile::StageProgram p = program("O[i] = relu(I[i])", "i=1048576", {{1, 256, 4}}, {1});
+  DramRows apart = kRows;
+  apart.written_back_bytes = 128;
+  EXPECT_DOUBLE_EQ(written_back_per_byte(p.space->output, {1048576}, {1048576}, 0, kRows), 1.0 / 256);
+  EXPECT_DOUBLE_EQ(written_back_per_byte(p.space->output, {1048576}, {1048576}, 0, apart), 1.0 / 128);
+  const auto written_back = [](const char* name, const std::vector<arch::Override>& changes = {}) {
+    return make_machine(tests::chip(name, changes)).dram_rows.written_back_bytes;
+  };
+  EXPECT_FALSE(written_back("v100"));
+  EXPECT_EQ(written_back("a100"), 128) << "two partitions";
+  EXPECT_FALSE(written_back("a100", {{"memory.l2.l2_partitions", "1"}}));
+  EXPECT_EQ(written_back("h200", {{"memory.l2.l2_partitions", "1"}}), 128) << "80 slices, 192 channels";
+  EXPECT_EQ(
+      written_back("v100", {{"memory.dram.mapping", "off[0+5] co[5+4] ch[9+6] co[15+1] bg[16+2] ba[18+2] ro[20+14]"}}),
+      128);
 }
 
 // Blocks of eight columns read 32 B of each of 4,096 rows of W, in one step: a row of the DRAM has closed before a

@@ -68,6 +68,27 @@ TEST(Trace, OneBurstUnderWayWaitsForTheOneBefore) {
   EXPECT_EQ(r.activates, 1);
 }
 
+// By hand, rows of 1 KiB, of which sixteen that follow each other lie in sixteen banks: a stream opens each row once, a
+// read of each sixteenth row one row each, two such rows that are read in turns one each time, and sixteen rows that
+// are read in turns stay open.
+TEST(Trace, RowsAreOpenedAsByHand) {
+  constexpr std::int64_t kRow = 1024, kBanks = 16;
+  const auto activates = [](const std::vector<TraceRequest>& t) {
+    return replay(t, one_channel(), {Kind::kWindow, 1}).activates;
+  };
+  EXPECT_EQ(activates(reads(64 * kRow / 32, 32)), 64);
+  EXPECT_EQ(replay(reads(64 * kRow / 32, 32), one_channel(), {}).activates, 64);
+  EXPECT_EQ(activates(reads(100, kBanks * kRow)), 100);
+  EXPECT_EQ(replay(reads(100, kBanks * kRow), one_channel(), {}).activates, 100);
+  std::vector<TraceRequest> two, sixteen;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    two.push_back({i % 2 * kBanks * kRow + i / 2 * 32, 32, false});
+    for (std::int64_t bank = 0; bank < kBanks; ++bank) sixteen.push_back({bank * kRow + i * 32, 32, false});
+  }
+  EXPECT_EQ(activates(two), 20);
+  EXPECT_EQ(activates(sixteen), kBanks);
+}
+
 TEST(Trace, AWindowIsLittlesLawUntilTheBusBinds) {
   const auto clocks = [](std::int64_t window) {
     return static_cast<double>(replay(reads(20000, 32), one_channel(), {Kind::kWindow, window}).clocks);
