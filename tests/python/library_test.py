@@ -299,9 +299,16 @@ class Sweeps(unittest.TestCase):
     def test_ctrl_c_ends_a_loop(self):
         with tempfile.TemporaryDirectory() as folder:
             file, store = sweep_file(folder, points=2000), f"{folder}/s.db"
-            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            sweep = ts.sweep(file, store, jobs=1)
+
+            def interrupt():
+                while not sweep.done:
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Thread(target=interrupt).start()
             with self.assertRaises(KeyboardInterrupt):
-                ts.sweep(file, store, jobs=1).table()
+                sweep.table()
             self.assertGreater(len(ts.read(store)), 0)
 
 
