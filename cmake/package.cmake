@@ -26,7 +26,7 @@ endif()
 file(WRITE ${PROJECT_BINARY_DIR}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
 Files: *
-Copyright: Tilescope's authors
+Copyright: 2026 Tilescope's authors
 License: Apache-2.0
 
 License: Apache-2.0

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,6 +57,24 @@ std::string name_of(const std::string& file) {
   return stem == "gpgpusim" && !folder.empty() ? folder : stem;
 }
 
+// Whether the text has marks of a merge, which several of these formats would take for values. An error names the
+// first.
+bool has_conflict(std::string_view text, base::SourceId source, base::Diagnostics& diags) {
+  std::uint32_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view here = text.substr(begin, end - begin);
+    for (const std::string_view mark : {"<<<<<<< ", ">>>>>>> "}) {
+      if (!here.starts_with(mark)) continue;
+      diags.error({source, line, 1},
+                  fmt::format("'{}' marks a conflict of git; keep one of its sides and remove the marks", here));
+      return true;
+    }
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::span<const Format> formats() { return kNames; }
@@ -70,6 +92,7 @@ std::optional<Imported> import_text(std::string_view text, const ImportOptions& 
   Source source{text, std::filesystem::path(options.file).filename().string(), diags.add_source(options.file),
                 options.name.empty() ? name_of(options.file) : options.name, options.like};
   source.name = chip_name_of(source.name);
+  if (has_conflict(text, source.id, diags)) return std::nullopt;
   const auto kind = recognize(text);
   if (kind && kind->format != row->format.name) {
     std::string advice;

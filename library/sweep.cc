@@ -48,16 +48,6 @@ tilescope_table* tilescope_store_read(const char* store, const char* title, tile
     const auto opened = experiments::Store::open(given(store), diags);
     const auto sweep = opened ? experiments::choose_sweep(*opened, given(store), given(title), diags) : std::nullopt;
     if (!sweep) return nullptr;
-    Cells cells;
-    std::size_t rows = 0;
-    experiments::each_table_row(
-        *opened, *sweep,
-        [&](const std::vector<experiments::TableColumn>& columns, const std::vector<base::Value>& values) {
-          cells.add_row();
-          ++rows;
-          for (std::size_t c = 0; c < values.size(); ++c)
-            cells.put({columns[c].name, columns[c].unit, columns[c].about}, values[c]);
-        });
-    return handle(std::make_unique<CellsTable>(rows, std::move(cells)));
+    return handle(std::make_unique<CellsTable>(experiments::table_cells(*opened, *sweep)));
   });
 }

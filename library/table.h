@@ -5,10 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,50 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/cells.h"
 #include "base/describe.h"
 #include "base/document.h"
 
 namespace tilescope::library {
-
-enum class Kind : std::uint8_t { kAbsent, kNumber, kInteger, kTruth, kText, kDocument };
-
-// One column. Equal texts are kept once.
-struct CellColumn {
-  std::string name, unit, about;
-  std::vector<Kind> kinds;
-  unsigned seen = 0;                     // kinds that were put, a bit each
-  std::vector<double> numbers;           // NaN where a cell is none
-  std::vector<std::int32_t> text_index;  // into `texts`, -1 where a cell is none; empty in a column without texts
-  std::vector<std::string> texts;
-
-  // Sets the kind of the last cell.
-  void set(Kind kind);
-  // The text of a cell, or null.
-  const char* text_at(std::size_t row) const;
-};
-
-// Columns of equal length, in the order in which rows first have them.
-class Cells {
- public:
-  // Begins a row, in which every cell is absent.
-  void add_row();
-  // Sets a cell of the last row.
-  void put(const base::Column& column, base::Value value);
-
-  const std::vector<CellColumn>& columns() const { return columns_; }
-  // The column of that name; the number of columns if there is none.
-  std::size_t find(std::string_view name) const;
-
- private:
-  std::size_t place_of(const base::Column& column);
-  void put_text(CellColumn& column, std::size_t at, Kind kind, std::string text);
-
-  std::vector<CellColumn> columns_;
-  std::map<std::string, std::size_t, std::less<>> places_;
-  std::vector<std::map<std::string, std::int32_t, std::less<>>> known_texts_;  // by column
-  std::size_t rows_ = 0;
-  std::size_t next_ = 0;  // the column behind the last one that was set, which most often is set next
-};
 
 class Table {
  public:
@@ -74,14 +32,14 @@ class Table {
   virtual std::optional<std::string> programs() const { return std::nullopt; }
 
   // All rows as columns, made when they are first asked for.
-  const Cells& cells() const;
+  virtual const base::Cells& cells() const;
 
  protected:
-  virtual void fill(Cells& cells) const = 0;
+  virtual void fill(base::Cells& cells) const = 0;
 
  private:
   mutable std::once_flag filled_;
-  mutable Cells cells_;
+  mutable base::Cells cells_;
 };
 
 // Finds a number among the single elements of a described row.
@@ -143,7 +101,7 @@ class RowsTable final : public Table {
   std::optional<std::string> programs() const override { return programs_ ? std::optional(programs_()) : std::nullopt; }
 
  private:
-  void fill(Cells& cells) const override {
+  void fill(base::Cells& cells) const override {
     for (const Row& r : rows_) {
       cells.add_row();
       base::cells_of(r, [&](const base::Column& c, base::Value v) { cells.put(c, std::move(v)); });
@@ -158,16 +116,16 @@ class RowsTable final : public Table {
 // Rows that are no described type: cells alone.
 class CellsTable final : public Table {
  public:
-  CellsTable(std::size_t rows, Cells cells) : rows_(rows), given_(std::move(cells)) {}
+  explicit CellsTable(base::Cells cells) : given_(std::move(cells)) {}
 
-  std::size_t rows() const override { return rows_; }
+  std::size_t rows() const override { return given_.rows(); }
+  const base::Cells& cells() const override { return given_; }
   base::Value document() const override;
 
  private:
-  void fill(Cells& cells) const override { cells = given_; }
+  void fill(base::Cells&) const override {}
 
-  std::size_t rows_;
-  Cells given_;
+  base::Cells given_;
 };
 
 }  // namespace tilescope::library

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options and tables through the C interface.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "library/objects.h"
 
@@ -21,7 +23,7 @@ void describe(V& v, base::Is<SettingRow> auto& r) {
   v.field({"about", "", "What it does."}, r.about);
 }
 
-const CellColumn* column_of(const tilescope_table* table, size_t column) {
+const base::CellColumn* column_of(const tilescope_table* table, size_t column) {
   const auto& columns = table->table->cells().columns();
   return column < columns.size() ? &columns[column] : nullptr;
 }
@@ -61,30 +63,30 @@ size_t tilescope_table_rows(const tilescope_table* table) { return table->table-
 size_t tilescope_table_columns(const tilescope_table* table) { return table->table->cells().columns().size(); }
 
 tilescope_column tilescope_table_column(const tilescope_table* table, size_t column) {
-  const CellColumn* c = column_of(table, column);
+  const base::CellColumn* c = column_of(table, column);
   return c == nullptr ? tilescope_column{"", "", ""}
                       : tilescope_column{c->name.c_str(), c->unit.c_str(), c->about.c_str()};
 }
 
 size_t tilescope_table_find(const tilescope_table* table, const char* name) {
-  const Cells& cells = table->table->cells();
+  const base::Cells& cells = table->table->cells();
   const std::size_t found = cells.find(given(name));
   return found == cells.columns().size() ? SIZE_MAX : found;
 }
 
 enum tilescope_kind tilescope_table_kind(const tilescope_table* table, size_t row, size_t column) {
-  const CellColumn* c = column_of(table, column);
-  return c == nullptr || row >= c->kinds.size() ? TILESCOPE_ABSENT : static_cast<tilescope_kind>(c->kinds[row]);
+  const base::CellColumn* c = column_of(table, column);
+  return c == nullptr || row >= table->table->rows() ? TILESCOPE_ABSENT : static_cast<tilescope_kind>(c->kind(row));
 }
 
 unsigned tilescope_table_kinds(const tilescope_table* table, size_t column) {
-  const CellColumn* c = column_of(table, column);
+  const base::CellColumn* c = column_of(table, column);
   return c == nullptr ? 0 : c->seen;
 }
 
 double tilescope_table_number(const tilescope_table* table, size_t row, size_t column) {
-  const CellColumn* c = column_of(table, column);
-  return c == nullptr || row >= c->numbers.size() ? std::numeric_limits<double>::quiet_NaN() : c->numbers[row];
+  const base::CellColumn* c = column_of(table, column);
+  return c == nullptr ? std::numeric_limits<double>::quiet_NaN() : c->number(row);
 }
 
 double tilescope_table_number_of(const tilescope_table* table, size_t row, const char* name) {
@@ -93,28 +95,31 @@ double tilescope_table_number_of(const tilescope_table* table, size_t row, const
 }
 
 const char* tilescope_table_text(const tilescope_table* table, size_t row, size_t column) {
-  const CellColumn* c = column_of(table, column);
-  return c == nullptr ? nullptr : c->text_at(row);
+  const base::CellColumn* c = column_of(table, column);
+  return c == nullptr ? nullptr : c->text(row);
 }
 
 void tilescope_table_numbers(const tilescope_table* table, size_t column, double* out) {
-  if (const CellColumn* c = column_of(table, column)) std::copy(c->numbers.begin(), c->numbers.end(), out);
+  const base::CellColumn* c = column_of(table, column);
+  if (c == nullptr) return;
+  double* behind = std::copy(c->numbers.begin(), c->numbers.end(), out);
+  std::fill(behind, out + table->table->rows(), std::numeric_limits<double>::quiet_NaN());
 }
 
 void tilescope_table_text_indices(const tilescope_table* table, size_t column, int32_t* out) {
-  const CellColumn* c = column_of(table, column);
+  const base::CellColumn* c = column_of(table, column);
   if (c == nullptr) return;
-  std::fill_n(out, table->table->rows(), -1);
-  std::copy(c->text_index.begin(), c->text_index.end(), out);
+  int32_t* behind = std::copy(c->texts_at.begin(), c->texts_at.end(), out);
+  std::fill(behind, out + table->table->rows(), -1);
 }
 
 size_t tilescope_table_text_count(const tilescope_table* table, size_t column) {
-  const CellColumn* c = column_of(table, column);
+  const base::CellColumn* c = column_of(table, column);
   return c == nullptr ? 0 : c->texts.size();
 }
 
 const char* tilescope_table_text_at(const tilescope_table* table, size_t column, size_t index) {
-  const CellColumn* c = column_of(table, column);
+  const base::CellColumn* c = column_of(table, column);
   return c == nullptr || index >= c->texts.size() ? nullptr : c->texts[index].c_str();
 }
 

@@ -88,12 +88,32 @@ bool is_empty(SQLite::Database& file) {
   return pragma(file, "application_id") == 0 && file.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
 }
 
+// An element of predictions for which the rows of the file have no column: a build between two releases may have
+// written other columns under the same version. Empty where they have all.
+std::string missing_column(SQLite::Database& file) {
+  SQLite::Statement s(file, "SELECT count(*) FROM pragma_table_info('rows') WHERE name = ?");
+  for (const SqlColumn& c : sql_columns<api::Prediction>()) {
+    s.reset();
+    s.bind(1, c.name);
+    if (!s.executeStep() || s.getColumn(0).getInt() == 0) return c.name;
+  }
+  return {};
+}
+
 // Why the file is no store that this version reads; empty where it is one.
 std::string why_none(SQLite::Database& file) {
   if (pragma(file, "application_id") != kApplication)
     return "is a database, but no store of sweeps; give the store another name";
   const int schema = pragma(file, "user_version");
-  if (schema == kSchema || schema == kShardsSchema) return {};
+  if (schema == kSchema || schema == kShardsSchema) {
+    const std::string missing = missing_column(file);
+    if (missing.empty()) return {};
+    return fmt::format(
+        "is a store of schema version {} by another build of tilescope, for its rows have no {}; use the tilescope "
+        "that "
+        "made it, or sweep into another file",
+        schema, missing);
+  }
   return fmt::format(
       "is a store of schema version {}, and this tilescope reads version {}, or {} of shards; use the tilescope that "
       "made it, or sweep into another file",
@@ -108,16 +128,19 @@ Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why
   return nullptr;
 }
 
-// A reader that may write leaves no log behind; it writes nothing else.
+// A reader that may write leaves no log behind; it writes nothing else. One thread reads at a time, so that SQLite need
+// not lock for every column.
 Handle open_for_queries(const std::string& path) {
   try {
-    auto file = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE, kWaitMs);
+    auto file =
+        std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kWaitMs);
     is_empty(*file);
     file->exec("PRAGMA query_only = 1");
     return file;
   } catch (const SQLite::Exception& e) {
     if (std::error_code unknown; is_busy(e) || fs::exists(path + "-wal", unknown)) throw;
-    return std::make_unique<SQLite::Database>(read_only_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
+    return std::make_unique<SQLite::Database>(read_only_uri(path),
+                                              SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, kWaitMs);
   }
 }
 

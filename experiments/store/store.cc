@@ -13,6 +13,7 @@
 #include "experiments/store/detail/corrupt_store.h"
 #include "experiments/store/detail/described.h"
 #include "experiments/store/detail/file.h"
+#include "experiments/store/detail/packed.h"
 #include "experiments/store/detail/shards.h"
 #include "experiments/store/detail/text.h"
 
@@ -264,41 +265,101 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
   });
 }
 
+namespace {
+
+// The rows of a sweep, whole: of all its points, or of one row where the statement is bound to it.
+class WholeRows {
+ public:
+  enum class Of { kSweep, kOneRow };
+
+  WholeRows(SQLite::Database& file, const std::string& path, const StoredSweep& sweep, Of of)
+      : file_(file),
+        path_(path),
+        names_(file, path),
+        s_(file, fmt::format(
+                     "SELECT p.ordinal, w.ordinal, r.chip, {}, p.simulated_request, s.simulation, s.error, p.request, "
+                     "w.workload "
+                     "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
+                     "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+                     "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
+                     "AND s.workload = w.workload "
+                     "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? {}",
+                     row_columns(),
+                     of == Of::kSweep ? "ORDER BY p.ordinal, w.ordinal" : "AND p.ordinal = ? AND w.ordinal = ?")) {
+    s_.bind(1, sweep.id);
+  }
+
+  void bind(std::size_t point, std::size_t workload) {
+    s_.reset();
+    s_.bind(2, static_cast<std::int64_t>(point));
+    s_.bind(3, static_cast<std::int64_t>(workload));
+  }
+
+  bool next() { return s_.executeStep(); }
+  std::size_t point() { return count_of(s_.getColumn(0)); }
+  std::size_t workload() { return count_of(s_.getColumn(1)); }
+  // Nullopt where it is not computed.
+  std::optional<StoredRow> row() {
+    const int behind = 3 + prediction_columns() + 6;
+    std::optional<StoredRow> row;
+    const auto read = [&](int request, const auto& what) {
+      try {
+        what();
+      } catch (const CorruptStore& d) {
+        throw_damaged_row(
+            file_, path_,
+            {s_.getColumn(2).getInt64(), s_.getColumn(request).getInt64(), s_.getColumn(behind + 4).getInt64()},
+            d.column());
+      }
+    };
+    if (!s_.getColumn(2).isNull()) read(behind + 3, [&] { row = row_of(s_, 3, names_); });
+    if (row && !s_.getColumn(behind).isNull()) read(behind, [&] { add_simulation(*row, s_, behind + 1); });
+    return row;
+  }
+
+ private:
+  SQLite::Database& file_;
+  const std::string& path_;
+  NamesInStore names_;
+  Statement s_;
+};
+
+}  // namespace
+
 void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
   const std::vector<StoredPoint> all = points(sweep);
   on_file(open_->path, [&] {
-    Statement s(
-        *open_->file,
-        fmt::format("SELECT p.ordinal, w.ordinal, r.chip, {}, p.simulated_request, s.simulation, s.error, p.request, "
-                    "w.workload "
-                    "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
-                    "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
-                    "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
-                    "AND s.workload = w.workload "
-                    "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
-                    row_columns()));
-    s.bind(1, sweep.id);
-    NamesInStore names(*open_->file, open_->path);
-    const int behind = 3 + prediction_columns() + 6;
+    WholeRows rows(*open_->file, open_->path, sweep, WholeRows::Of::kSweep);
     std::size_t p = 0;
-    while (s.executeStep()) {
-      const std::size_t ordinal = count_of(s.getColumn(0)), w = count_of(s.getColumn(1));
+    while (rows.next()) {
+      const std::size_t ordinal = rows.point(), w = rows.workload();
       while (p < all.size() && all[p].ordinal != ordinal) ++p;
       base::check(p < all.size() && w < sweep.workloads.size(), "a row is of one of the points and of the workloads");
-      std::optional<StoredRow> row;
-      const auto read = [&](int request, const auto& what) {
-        try {
-          what();
-        } catch (const CorruptStore& d) {
-          throw_damaged_row(
-              *open_->file, open_->path,
-              {s.getColumn(2).getInt64(), s.getColumn(request).getInt64(), s.getColumn(behind + 4).getInt64()},
-              d.column());
-        }
-      };
-      if (!s.getColumn(2).isNull()) read(behind + 3, [&] { row = row_of(s, 3, names); });
-      if (row && !s.getColumn(behind).isNull()) read(behind, [&] { add_simulation(*row, s, behind + 1); });
+      const std::optional<StoredRow> row = rows.row();
       visit(all[p], sweep.workloads[w], row ? &*row : nullptr);
+    }
+  });
+}
+
+void Store::each_packed_row(const StoredSweep& sweep, const std::vector<StoredPoint>& points, const VisitPacked& packed,
+                            const VisitWhole& whole) const {
+  on_file(open_->path, [&] {
+    WholeRows one(*open_->file, open_->path, sweep, WholeRows::Of::kOneRow);
+    PackedRows rows(*open_->file, sweep.id, prediction_columns(), sql_names<api::Prediction>());
+    const auto read_whole = [&](std::size_t p, std::size_t w) {
+      one.bind(points[p].ordinal, w);
+      base::check(one.next(), "every point has all workloads");
+      const std::optional<StoredRow> row = one.row();
+      whole(p, w, row ? &*row : nullptr);
+    };
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const bool plain = rows.begin(points[p].ordinal) && points[p].has_rows();
+      for (std::size_t w = 0; w < sweep.workloads.size(); ++w) {
+        if (!plain || rows.read(w) == PackedRows::Found::kWhole)
+          read_whole(p, w);
+        else if (!packed(p, w, rows.row()))
+          read_whole(p, w);
+      }
     }
   });
 }

@@ -184,6 +184,22 @@ struct PointTotal {
   std::optional<double> simulated_us = std::nullopt;
 };
 
+// A row as the store has it, without the objects of StoredRow, for readers of a million rows. Texts are valid during
+// the visit.
+struct PackedRow {
+  struct Cell {
+    enum class Type : std::uint8_t { kNone, kInteger, kReal, kText } type = Type::kNone;
+    double number = 0;
+    std::string_view text = {};
+  };
+  std::vector<Cell> singles;    // the single elements of its prediction, in the order of their description
+  std::int64_t names = 0;       // rows with equal ones have nested elements of the same names
+  std::vector<double> numbers;  // the nested elements, all finite
+  std::optional<double> measured_us;
+  std::string_view program, error;
+};
+
+// Threads use it one at a time.
 class Store {
  public:
   // Returns nullopt after an error: no such file, no store, or a store of another version.
@@ -208,6 +224,14 @@ class Store {
   // is not computed yet, or the point is refused.
   using Visit = std::function<void(const StoredPoint&, const StoredWorkload&, const StoredRow*)>;
   void each_row(const StoredSweep& sweep, const Visit& visit) const;
+
+  // The same for who takes packed rows. `packed` gets indices of a point and of a workload, and null where no row is
+  // computed; where it returns false, and for rows with a simulation, of points without programs, and that are damaged,
+  // `whole` is called instead.
+  using VisitPacked = std::function<bool(std::size_t point, std::size_t workload, const PackedRow*)>;
+  using VisitWhole = std::function<void(std::size_t point, std::size_t workload, const StoredRow*)>;
+  void each_packed_row(const StoredSweep& sweep, const std::vector<StoredPoint>& points, const VisitPacked& packed,
+                       const VisitWhole& whole) const;
 
   // The documents for hashes: a chip as `arch show --json` prints it, a program as --program reads it.
   base::Value chip(const std::string& hash) const;

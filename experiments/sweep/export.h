@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cells.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "experiments/store/store.h"
@@ -58,6 +59,9 @@ struct TableColumn {
 using VisitTableRow =
     std::function<void(const std::vector<TableColumn>& columns, const std::vector<base::Value>& cells)>;
 void each_table_row(const Store& store, const StoredSweep& sweep, const VisitTableRow& visit);
+
+// The whole table as columns, for readers of millions of rows: the same cells.
+base::Cells table_cells(const Store& store, const StoredSweep& sweep);
 
 // Writes the table piece by piece and returns its number of rows. CSV has a header line, and empty cells for unknown
 // values; JSON lines leave out such keys. Column names contain their units.

@@ -51,8 +51,10 @@ class Note(UserWarning):
     """What the author of an input should know; no mistake."""
 
 
-def warn(raw: Iterable[RawMessage]) -> None:
+def warn(raw: List[RawMessage]) -> None:
     """Warns of every note among the messages, at the line that called this package."""
+    if not raw:
+        return
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         depth, frame = depth + 1, frame.f_back

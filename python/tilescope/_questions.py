@@ -28,7 +28,7 @@ class Ranked(Table):
     """Programs with their predicted times; of every operator the best first. They can be asked about again."""
 
     def __init__(self, core: _core.Table, work: Work, chip: Chip) -> None:
-        super().__init__(core, f"{work._core.title()} on {chip.name}")
+        super().__init__(core, lambda: f"{work._core.title()} on {chip.name}")
         self.work = work
         self.chip = chip
 
@@ -74,7 +74,9 @@ def construct(work: Work, chip: Chip, *, judge: Optional[Callable[[Row], float]]
 def predict(work: Work, chip: Chip, **options: Any) -> Table:
     """Predicted times: of given programs, else of the best program of every operator."""
     table = _ask(_core.predict, work, chip, options)
-    return Table(table, f"{work._core.title()} on {chip.name}") if isinstance(work, Programs) else Ranked(table, work, chip)
+    if isinstance(work, Programs):
+        return Table(table, lambda: f"{work._core.title()} on {chip.name}")
+    return Ranked(table, work, chip)
 
 
 def simulate(work: Work, chip: Chip, **options: Any) -> Table:

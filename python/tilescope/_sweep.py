@@ -2,6 +2,7 @@
 """Sweeps: many chips, each with its own best programs, in a store."""
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import tempfile
@@ -14,10 +15,21 @@ from ._questions import settings_of
 from ._table import Row, Table
 
 
-class Sweep:
-    """A sweep under way. Iterating yields rows as they are computed; it ends with the sweep.
+# Sweeps whose thread runs. The interpreter, where it ends, would take the thread out of the library's midst.
+_running: Set[Sweep] = set()
 
-    Ctrl-C ends the sweep in good order: rows that are finished stay in the store, and the same call goes on from there.
+
+@atexit.register
+def _stop_all() -> None:
+    for running in list(_running):
+        running.stop()
+
+
+class Sweep:
+    """A sweep that runs. Iterating yields rows as they are computed; it ends with the sweep.
+
+    Ctrl-C, leaving the loop over rows, and the end of the interpreter end the sweep in good order: rows that are finished
+    stay in the store, and the same call goes on from there.
     """
 
     # The store is read again when this share of all rows is new.
@@ -36,6 +48,7 @@ class Sweep:
         self._ended = False
         self._settings = settings_of(options)
         self._thread = threading.Thread(target=self._run, args=(file,), daemon=True)
+        _running.add(self)
         self._thread.start()
 
     def _run(self, file: str) -> None:
@@ -46,6 +59,7 @@ class Sweep:
         with self._moved:
             self._ended = True
             self._moved.notify_all()
+        _running.discard(self)
 
     def _progress(self, done: int, all_rows: int) -> bool:
         with self._moved:
@@ -79,6 +93,12 @@ class Sweep:
         return self
 
     def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self._new_rows()
+        finally:  # of the loop, which may be left early
+            self.stop()
+
+    def _new_rows(self) -> Iterator[Row]:
         seen: Set[Tuple[Any, Any]] = set()
         while True:
             self._wait(len(seen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
 
 from . import _core
 
@@ -68,11 +68,15 @@ class Row:
 class Table(Sequence[Row]):
     """The answer to a question: a sequence of rows. A name as an index is a whole column."""
 
-    def __init__(self, core: _core.Table, title: str = "") -> None:
+    def __init__(self, core: _core.Table, title: Union[str, Callable[[], str]] = "") -> None:
         self._core = core
-        self._title = title
+        self._named = title  # a function where making the title takes longer than reading a cell
         self._columns: Optional[Dict[str, Column]] = None
         self._places: Dict[str, int] = {}
+
+    @property
+    def _title(self) -> str:
+        return self._named if isinstance(self._named, str) else self._named()
 
     @property
     def columns(self) -> Dict[str, Column]:

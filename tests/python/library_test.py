@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -168,6 +169,27 @@ class Mistakes(unittest.TestCase):
                 self.assertRaisesRegex(ts.InputError, says, wrong)
         self.assertEqual(chip["memory.smem.banks"], 32)  # as before the change that was refused
 
+    def test_a_number_without_its_unit(self):
+        chip = ts.Chip("v100")
+
+        def without():
+            chip["clock"] = 1380
+
+        self.assertRaisesRegex(ts.InputError, "unit|MHz", without)
+        self.assertRaisesRegex(ts.InputError, "mine.yaml:2:8: ", lambda: ts.Chip.read("extends: v100\nclock: 1380\n", "mine.yaml"))
+
+    def test_stores_of_other_versions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = f"{folder}/s.db"
+            ts.sweep(sweep_file(folder, points=2), store).wait()
+            for change, says in [("PRAGMA user_version = 99", "schema version 99.*use the tilescope that made it"),
+                                 ("PRAGMA user_version = 13; DROP VIEW results; ALTER TABLE rows DROP COLUMN waves",
+                                  "another build of tilescope.*no waves.*sweep into another file")]:
+                with sqlite3.connect(store) as file:
+                    file.executescript(change)
+                file.close()
+                self.assertRaisesRegex(ts.InputError, says, lambda: ts.read(store))
+
     def test_a_line_that_is_no_program_is_a_row_with_its_place(self):
         row = ts.predict(ts.Programs("{}\n", "mine.jsonl"), ts.Chip("v100"))[0]
         self.assertIsNone(row.predicted_us)
@@ -212,6 +234,54 @@ class Sweeps(unittest.TestCase):
             again = ts.sweep(file, store).wait()
             self.assertEqual(again.computed, 0)
 
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_a_frame_is_the_table_of_export(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = f"{folder}/s.db"
+            Path(folder, "s.yaml").write_text(  # with points that are refused, programs that fail, and figures of energy
+                "sweep: s\nbase: h200\naxes:\n  memory.smem.capacity: [228 KiB, 1 KiB]\n  clock: [1 GHz, 1.5 GHz]\n"
+                "workloads:\n  - {suite: examples}\n  - {op: 'O[i] = exp(I[i])', size: 'i=65536'}\n")
+            ts.sweep(f"{folder}/s.yaml", store).wait()
+            command("export", store, "-o", f"{folder}/s.csv")
+            frame = ts.read(store).to_pandas()
+            with open(f"{folder}/s.csv", newline="", encoding="utf-8") as text:
+                header, *lines = csv.reader(text)
+            self.assertEqual((list(frame.columns), len(frame)), (header, len(lines)))
+            self.assertGreater(frame["error"].notna().sum(), 0)
+            self.assertIn("energy_uj", header)
+            for name, *cells in zip(header, *lines):
+                for cell, value in zip(cells, frame[name]):
+                    same = (cell == "" if pandas.isna(value) else cell == str(bool(value)).lower()
+                            if str(frame[name].dtype).startswith("bool") else cell == value if isinstance(value, str)
+                            else float(cell) == value)
+                    self.assertTrue(same, (name, cell, value))
+
+    def test_a_chip_answers_after_its_sweep(self):
+        chip, work = ts.Chip("v100"), ts.Operator(PRODUCT, m=256, n=256, k=256)
+        before = ts.predict(work, chip)[0].predicted_us
+        with tempfile.TemporaryDirectory() as folder:
+            rows = list(ts.sweep(sweep_file(folder), f"{folder}/s.db"))
+            self.assertEqual(ts.predict(work, chip)[0].predicted_us, before)
+        self.assertGreater(rows[0].predicted_us, 0)  # and a row after its store is gone
+
+    def test_ctrl_c_ends_a_loop_over_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, store = sweep_file(folder, points=2000), f"{folder}/s.db"
+            with self.assertRaises(KeyboardInterrupt):
+                for _ in ts.sweep(file, store, jobs=1):
+                    os.kill(os.getpid(), signal.SIGINT)
+            self.assertGreater(len(ts.read(store)), 0)
+
+    def test_the_interpreter_ends_in_the_midst_of_a_sweep(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, store = sweep_file(folder, points=2000), f"{folder}/s.db"
+            code = (f"import sys, time; sys.path.insert(0, {str(BUILD / 'python')!r}); import tilescope as ts\n"
+                    f"sweep = ts.sweep({file!r}, {store!r}, jobs=1)\n"
+                    "while not sweep.done: time.sleep(0.01)\n")
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertGreater(len(ts.read(store)), 0)
+
     def test_stop_keeps_what_is_finished(self):
         with tempfile.TemporaryDirectory() as folder:
             file, store = sweep_file(folder, points=400), f"{folder}/s.db"
@@ -229,9 +299,16 @@ class Sweeps(unittest.TestCase):
     def test_ctrl_c_ends_a_loop(self):
         with tempfile.TemporaryDirectory() as folder:
             file, store = sweep_file(folder, points=2000), f"{folder}/s.db"
-            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            sweep = ts.sweep(file, store, jobs=1)
+
+            def interrupt():
+                while not sweep.done:
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGINT)
+
+            threading.Thread(target=interrupt).start()
             with self.assertRaises(KeyboardInterrupt):
-                ts.sweep(file, store, jobs=1).table()
+                sweep.table()
             self.assertGreater(len(ts.read(store)), 0)
 
 

@@ -46,6 +46,19 @@ TEST(Recognize, FilesThatNoReaderTakes) {
                                                       "this is a memory of Tilescope, not a DRAMsim3 configuration"));
 }
 
+// Several formats would take the marks for values.
+TEST(Recognize, AConflictOfGitHasItsLine) {
+  for (const FormatFile& f : format_files()) {
+    const std::string text = text_of_format_file(f.file);
+    const std::size_t second = text.find('\n') + 1;
+    base::Diagnostics diags;
+    EXPECT_FALSE(import_of(f.format, text.substr(0, second) + "<<<<<<< HEAD\n" + text.substr(second), diags)) << f.file;
+    EXPECT_EQ(diags.formatted_errors(),
+              std::vector<std::string>{"input:2:1: '<<<<<<< HEAD' marks a conflict of git; keep one of its sides and "
+                                       "remove the marks"});
+  }
+}
+
 // Files that stand beside those that readers take.
 TEST(Recognize, TheToolsOtherFiles) {
   base::Diagnostics diags;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cells.h"
+
+#include <cmath>
+#include <limits>
+#include <sys/mman.h>
+#include <utility>
+
+namespace tilescope::base {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+constexpr unsigned bit_of(CellKind kind) { return 1U << static_cast<unsigned>(kind); }
+
+constexpr unsigned kTexts = bit_of(CellKind::kText) | bit_of(CellKind::kDocument);
+
+// Room for so many elements, in large pages: the first writes to others take as long as reading a table.
+template <class T>
+void reserve(std::vector<T>& to, std::size_t count) {
+  constexpr std::size_t kLarge = std::size_t{1} << 22, kPage = 1 << 12;
+  if (to.capacity() >= count) return;
+  to.reserve(count);
+  const std::size_t bytes = count * sizeof(T);
+  if (bytes < kLarge) return;
+  const std::size_t begin = (reinterpret_cast<std::uintptr_t>(to.data()) + kPage - 1) / kPage * kPage;
+  const std::size_t end = (reinterpret_cast<std::uintptr_t>(to.data()) + bytes) / kPage * kPage;
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // where there are none, pages are small
+}
+
+// The kind of a cell of a column whose cells are all of that one kind.
+CellKind only_kind(const CellColumn& column, std::size_t row) {
+  if (column.seen == 0) return CellKind::kAbsent;
+  unsigned kind = 0;
+  while (column.seen >> (kind + 1) != 0) ++kind;
+  const bool there = (column.seen & kTexts) != 0 ? column.text(row) != nullptr : !std::isnan(column.number(row));
+  return there ? static_cast<CellKind>(kind) : CellKind::kAbsent;
+}
+
+}  // namespace
+
+CellKind CellColumn::kind(std::size_t row) const {
+  if (kinds.empty()) return only_kind(*this, row);
+  return row < kinds.size() ? kinds[row] : CellKind::kAbsent;
+}
+
+double CellColumn::number(std::size_t row) const { return row < numbers.size() ? numbers[row] : kNone; }
+
+const char* CellColumn::text(std::size_t row) const {
+  if (row >= texts_at.size() || texts_at[row] < 0) return nullptr;
+  return texts[static_cast<std::size_t>(texts_at[row])].c_str();
+}
+
+void Cells::add_row() {
+  ++rows_;
+  next_ = 0;
+}
+
+std::size_t Cells::find(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? columns_.size() : found->second;
+}
+
+std::size_t Cells::place_of(const Column& column) {
+  if (next_ < columns_.size() && columns_[next_].name == column.name) return next_++;
+  const std::size_t place = find(column.name);
+  next_ = place + 1;
+  if (place < columns_.size()) return place;
+  CellColumn& fresh = columns_.emplace_back();
+  fresh.name = column.name;
+  fresh.unit = column.unit;
+  fresh.about = column.about;
+  indices_.emplace_back();
+  places_.emplace(column.name, place);
+  return place;
+}
+
+void Cells::note(CellColumn& column, CellKind kind) {
+  if (column.seen == bit_of(kind)) return;
+  if (column.seen != 0 && column.kinds.empty())
+    for (std::size_t row = 0; row + 1 < rows_; ++row) column.kinds.push_back(only_kind(column, row));
+  if (column.seen != 0) {
+    column.kinds.resize(rows_, CellKind::kAbsent);
+    column.kinds.back() = kind;
+  }
+  column.seen |= bit_of(kind);
+}
+
+void Cells::put_first_number(CellColumn& c, CellKind kind, double value) {
+  note(c, kind);
+  reserve(c.numbers, expected_rows_);
+  if (c.numbers.size() + 1 < rows_) c.numbers.resize(rows_ - 1, kNone);
+  c.numbers.resize(rows_);
+  c.numbers.back() = value;
+}
+
+std::int32_t Cells::index_of(std::size_t place, std::string_view text) {
+  Indices& known = indices_[place];
+  const auto found = known.find(text);
+  if (found != known.end()) return found->second;
+  auto& texts = columns_[place].texts;
+  const auto index = static_cast<std::int32_t>(texts.size());
+  texts.emplace_back(text);
+  known.emplace(texts.back(), index);
+  return index;
+}
+
+void Cells::put_text_at(std::size_t place, CellKind kind, std::int32_t index) {
+  CellColumn& c = columns_[place];
+  note(c, kind);
+  reserve(c.texts_at, expected_rows_);
+  if (c.texts_at.size() + 1 < rows_) c.texts_at.resize(rows_ - 1, -1);
+  c.texts_at.resize(rows_);
+  c.texts_at.back() = index;
+}
+
+void Cells::put(const Column& column, Value value) {
+  const std::size_t place = place_of(column);
+  if (const auto* number = value.get_if<double>())
+    put_number(place, CellKind::kNumber, *number);
+  else if (const auto* whole = value.get_if<std::int64_t>())
+    put_number(place, CellKind::kInteger, static_cast<double>(*whole));
+  else if (const auto* truth = value.get_if<bool>())
+    put_number(place, CellKind::kTruth, *truth ? 1 : 0);
+  else if (const auto* text = value.get_if<std::string>())
+    put_text(place, CellKind::kText, *text);
+  else if (!value.is_null())
+    put_text(place, CellKind::kDocument, to_json(value));
+}
+
+}  // namespace tilescope::base
