@@ -2,14 +2,11 @@
 #include "model/bsp/detail/mesh.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
-#include "arch/ports.h"
 #include "base/integer.h"
 #include "model/bsp/detail/halo.h"
 #include "model/bsp/detail/places.h"
@@ -27,21 +24,8 @@ bool MeshTraffic::counts(const arch::ArchSpec& a) {
   return arch::core_link(a).kind == arch::LinkKind::kMesh && a.core.count <= kMaxCores;
 }
 
-MeshTraffic::MeshTraffic(const arch::ArchSpec& a, const tile::BspStage& s)
-    : link_(arch::core_link(a)),
-      s_(s),
-      rate_(of(link_.width.n) * arch::ratio_of(a, "link.copy")),
-      rows_(static_cast<int>(link_.rows.value_or(1))),
-      columns_(static_cast<int>(link_.columns.value_or(1))),
-      networks_(static_cast<std::size_t>(link_.networks.value_or(1))),
-      loads_(networks_ * kKinds * static_cast<std::size_t>(rows_ * columns_)) {
-  const arch::DramLevel* dram = arch::dram_of(a);
-  if (dram == nullptr) return;
-  for (const arch::MeshPlace& p : arch::ports_of(*dram))
-    ports_.push_back({static_cast<int>(p.row), static_cast<int>(p.column), ports_.size()});
-  sent_.resize(ports_.size() * networks_);
-  received_.resize(sent_.size());
-  interleave_ = dram->interleave->n;
+MeshTraffic::MeshTraffic(const arch::ArchSpec& a, const tile::BspStage& s) : s_(s), mesh_(a) {
+  if (const arch::DramLevel* dram = arch::dram_of(a)) interleave_ = dram->interleave->n;
 }
 
 MeshTraffic::Interval MeshTraffic::window(std::size_t axis, tile::Window window, std::int64_t core) const {
@@ -59,14 +43,6 @@ MeshTraffic::Interval MeshTraffic::window(std::size_t axis, tile::Window window,
     if (window == tile::Window::kBlock) begin += middle % blocks * s_.block[axis], length = s_.block[axis];
   }
   return {begin, std::max<std::int64_t>(0, std::min(begin + length, end) - begin)};
-}
-
-double MeshTraffic::packets(double bytes) const {
-  return link_.max_packet ? std::ceil(bytes / of(link_.max_packet->n)) : 1;
-}
-
-MeshTraffic::Place MeshTraffic::place_of(std::int64_t core) const {
-  return {static_cast<int>(core) / columns_, static_cast<int>(core) % columns_};
 }
 
 MeshTraffic::Box MeshTraffic::box(const tile::Operand& o, const tile::Windows& windows, std::int64_t core,
@@ -133,7 +109,7 @@ void MeshTraffic::add_from_homes(std::size_t i, const tile::Windows& windows, st
       return n;
     };
     if (elements == 0) continue;
-    const std::vector<Rectangle> to = rectangles(cores);
+    const std::vector<MeshLoad::Rectangle> to = mesh_.rectangles(cores);
     std::int64_t done = 0, begun = 0;
     for (std::int64_t h = first / home; h <= last / home; ++h) {
       const std::int64_t until = before((h + 1) * home, false), begin = before((h + 1) * home, true);
@@ -142,8 +118,8 @@ void MeshTraffic::add_from_homes(std::size_t i, const tile::Windows& windows, st
                          runs = begin - std::exchange(begun, begin) + goes_on;
       if (count == 0) continue;
       const double bytes = of(count * o.element.n), pieces = of(runs);
-      const Load what{bytes, pieces * packets(bytes / pieces)};
-      for (const Rectangle& r : to) send(place_of(h), r, what);
+      const MeshLoad::Load what{bytes, pieces * mesh_.packets(bytes / pieces)};
+      for (const MeshLoad::Rectangle& r : to) mesh_.send(mesh_.place_of(h), r, what);
     }
   }
 }
@@ -160,17 +136,17 @@ void MeshTraffic::add_from_dram(std::size_t i, const tile::Windows& windows) {
     }
     if (elements == 0) continue;
     const double bytes = of(elements * o.element.n), of_piece = of(std::min(run * o.element.n, interleave_));
-    const double ports = of(static_cast<std::int64_t>(ports_.size()));
-    const Load what{bytes / ports, std::max(1.0, bytes / of_piece / ports) * packets(of_piece)};
-    for (const Rectangle& to : rectangles(cores))
-      for (const Place& port : ports_) send(port, to, what);
+    const double ports = of(static_cast<std::int64_t>(mesh_.ports().size()));
+    const MeshLoad::Load what{bytes / ports, std::max(1.0, bytes / of_piece / ports) * mesh_.packets(of_piece)};
+    for (const MeshLoad::Rectangle& to : mesh_.rectangles(cores))
+      for (const MeshLoad::Place& port : mesh_.ports()) mesh_.send(port, to, what);
   }
 }
 
 void MeshTraffic::add_store() {
   const tile::Operand& o = s_.space->output;
   const tile::Windows windows = tile::result_windows(s_, true);
-  const double ports = of(static_cast<std::int64_t>(ports_.size())), parts = of(tile::partial_sums(s_));
+  const double ports = of(static_cast<std::int64_t>(mesh_.ports().size())), parts = of(tile::partial_sums(s_));
   for (std::int64_t core = 0; core < s_.cores(); ++core) {
     std::int64_t elements = 1, run = 1;
     bool whole = true;
@@ -182,9 +158,9 @@ void MeshTraffic::add_store() {
     }
     if (elements == 0) continue;
     const double bytes = of(elements * o.element.n) / parts, of_piece = of(std::min(run * o.element.n, interleave_));
-    const Load what{bytes / ports, std::max(1.0, bytes / of_piece / ports) * packets(of_piece)};
-    for (const Place& port : ports_)
-      send(place_of(core), {port.row, port.column, port.row, port.column}, what, port.port);
+    const MeshLoad::Load what{bytes / ports, std::max(1.0, bytes / of_piece / ports) * mesh_.packets(of_piece)};
+    for (const MeshLoad::Place& port : mesh_.ports())
+      mesh_.send(mesh_.place_of(core), {port.row, port.column, port.row, port.column}, what, port.port);
   }
 }
 
@@ -213,7 +189,8 @@ void MeshTraffic::add_gather(std::size_t i, const tile::Windows& windows) {
       std::vector<std::int64_t> others;
       for (const std::int64_t core : cores)
         if (core != from) others.push_back(core);
-      for (const Rectangle& to : rectangles(others)) send(place_of(from), to, {bytes, runs * packets(bytes / runs)});
+      for (const MeshLoad::Rectangle& to : mesh_.rectangles(others))
+        mesh_.send(mesh_.place_of(from), to, {bytes, runs * mesh_.packets(bytes / runs)});
     }
 }
 
@@ -228,7 +205,8 @@ void MeshTraffic::add_shift(std::size_t i) {
     Ring next = ring_of(i, core);
     next.second = (next.second + 1) % s_.dataflow[i].ring;
     const double bytes = elements * of(o.element.n);
-    if (bytes > 0) send(place_of(at.at(next)), rectangles({core}).front(), {bytes, packets(bytes)});
+    if (bytes > 0)
+      mesh_.send(mesh_.place_of(at.at(next)), mesh_.rectangles({core}).front(), {bytes, mesh_.packets(bytes)});
   }
 }
 
@@ -236,7 +214,7 @@ void MeshTraffic::add_halo(std::size_t i) {
   for (std::int64_t core = 0; core < s_.cores(); ++core)
     for (const HaloPart& p : halo_parts(s_, i, core)) {
       const double bytes = of(p.bytes), runs = of(p.runs);
-      send(place_of(p.from), rectangles({core}).front(), {bytes, runs * packets(bytes / runs)});
+      mesh_.send(mesh_.place_of(p.from), mesh_.rectangles({core}).front(), {bytes, runs * mesh_.packets(bytes / runs)});
     }
 }
 
@@ -250,131 +228,8 @@ void MeshTraffic::add_sums(double bytes, std::int64_t receivers) {
   for (const auto& [key, cores] : alike)
     for (std::size_t to = 0; to < std::min(cores.size(), static_cast<std::size_t>(receivers)); ++to)
       for (const std::int64_t from : cores)
-        if (from != cores[to]) send(place_of(from), rectangles({cores[to]}).front(), {bytes, packets(bytes)});
-}
-
-std::vector<MeshTraffic::Rectangle> MeshTraffic::rectangles(const std::vector<std::int64_t>& cores) const {
-  std::vector<Rectangle> rows;
-  Rectangle hull{rows_, columns_, 0, 0};
-  for (const std::int64_t core : cores) {
-    const int row = static_cast<int>(core) / columns_, column = static_cast<int>(core) % columns_;
-    hull = {std::min(hull.top, row), std::min(hull.left, column), std::max(hull.bottom, row),
-            std::max(hull.right, column)};
-    if (link_.multicast != arch::Multicast::kNone && !rows.empty() && rows.back().top == row &&
-        rows.back().right + 1 == column)
-      rows.back().right = column;
-    else
-      rows.push_back({row, column, row, column});
-  }
-  const auto area =
-      static_cast<std::size_t>(hull.bottom - hull.top + 1) * static_cast<std::size_t>(hull.right - hull.left + 1);
-  if (link_.multicast != arch::Multicast::kNone && area == cores.size()) return {hull};
-  return rows;
-}
-
-MeshTraffic::Way MeshTraffic::way(int from, int first, int last, int length, std::size_t network) const {
-  if (link_.torus == arch::Torus::kNone) return {std::max(0, last - from), std::max(0, from - first)};
-  const auto round = [length](int steps) { return steps < 0 ? steps + length : steps; };
-  Way out;
-  if (link_.torus == arch::Torus::kOneWay) {
-    // To the farthest one; all the way round where the sender stands among them, behind the first.
-    const bool among = from >= first && from <= last;
-    if (network % 2 == 0)
-      out.forth = among && from > first ? length - 1 : round(last - from);
-    else
-      out.back = among && from < last ? length - 1 : round(from - first);
-    return out;
-  }
-  for (int to = first; to <= last; ++to) {
-    const int forth = round(to - from), back = round(from - to);
-    if (forth <= back)
-      out.forth = std::max(out.forth, forth);
-    else
-      out.back = std::max(out.back, back);
-  }
-  return out;
-}
-
-MeshTraffic::Load& MeshTraffic::load(std::size_t network, Kind kind, int row, int column) {
-  return loads_[((network * kKinds + kind) * static_cast<std::size_t>(rows_) + static_cast<std::size_t>(row)) *
-                    static_cast<std::size_t>(columns_) +
-                static_cast<std::size_t>(column)];
-}
-
-void MeshTraffic::add_links(std::size_t network, bool down, int row, int column, const Way& w, const Load& what) {
-  for (const bool forth : {true, false}) {
-    const int links = forth ? w.forth : w.back;
-    if (links == 0) continue;
-    Load* first =
-        &load(network, down ? (forth ? kSouth : kNorth) : (forth ? kEast : kWest), down ? 0 : row, down ? column : 0);
-    const std::ptrdiff_t stride = down ? columns_ : 1;
-    const int extent = down ? rows_ : columns_, step = forth ? 1 : -1;
-    int at = down ? row : column;
-    for (int n = 0; n < links; ++n) {
-      Load& l = first[at * stride];
-      l.bytes += what.bytes, l.pieces += what.pieces;
-      at += step;
-      if (at == extent) at = 0;
-      if (at < 0) at = extent - 1;
-    }
-  }
-}
-
-// Along rows first, of a torus one way in every other network along columns first; to several receivers along
-// whichever takes fewer links. Into the network in which it takes fewest, of several that which has least to carry out.
-void MeshTraffic::send(const Place& from, const Rectangle& to, const Load& what, std::optional<std::size_t> to_port) {
-  const int row = from.row, column = from.column;
-  const bool one = to.top == to.bottom && to.left == to.right;
-  if (one && to.top == row && to.left == column && !from.port && !to_port) return;
-  const auto out = [&](std::size_t n) -> Load& {
-    return from.port ? sent_[*from.port * networks_ + n] : load(n, kOut, row, column);
-  };
-  struct Choice {
-    int links = 0;
-    std::size_t network = 0;
-    bool down = false;
-    Way across, along;
-  };
-  std::optional<Choice> best;
-  for (std::size_t n = 0; n < networks_; ++n) {
-    Choice c{0, n, false, way(column, to.left, to.right, columns_, n), way(row, to.top, to.bottom, rows_, n)};
-    const int across = c.across.forth + c.across.back, along = c.along.forth + c.along.back;
-    const int by_row = across + (to.right - to.left + 1) * along, by_column = along + (to.bottom - to.top + 1) * across;
-    const bool usual = link_.torus == arch::Torus::kOneWay && n % 2 == 1;
-    c.down = one ? usual : usual ? by_column <= by_row : by_column < by_row;
-    c.links = c.down ? by_column : by_row;
-    if (!best || c.links < best->links || (c.links == best->links && out(n).bytes < out(best->network).bytes)) best = c;
-  }
-  const std::size_t n = best->network;
-  add_links(n, best->down, row, column, best->down ? best->along : best->across, what);
-  if (best->down) {
-    for (int r = to.top; r <= to.bottom; ++r) add_links(n, false, r, column, best->across, what);
-  } else {
-    for (int c = to.left; c <= to.right; ++c) add_links(n, true, row, c, best->along, what);
-  }
-  const auto add = [&](Load& l) { l.bytes += what.bytes, l.pieces += what.pieces; };
-  add(out(n));
-  if (to_port) add(received_[*to_port * networks_ + n]);
-  for (int r = to.top; r <= to.bottom && !to_port; ++r)
-    for (int c = to.left; c <= to.right; ++c)
-      if (from.port || r != row || c != column) add(load(n, kIn, r, c));
-  const int links = std::max(best->across.forth, best->across.back) + std::max(best->along.forth, best->along.back);
-  longest_ = std::max(longest_, 2 * of(link_.port) + of(link_.hop) * links);
-}
-
-double MeshTraffic::busiest() const {
-  const double header = link_.header ? of(link_.header->n) : 0, gap = of(link_.noncontiguous_gap);
-  double most = 0;
-  const std::size_t of_kind = loads_.size() / (networks_ * kKinds);
-  // The first piece's pointers are set before the phase begins.
-  const auto look = [&](const Load& l, bool port) {
-    const double gaps = port ? gap * std::max(0.0, l.pieces - 1) : 0;
-    most = std::max(most, (l.bytes + header * l.pieces) / rate_ + gaps);
-  };
-  for (std::size_t l = 0; l < loads_.size(); ++l) look(loads_[l], l / of_kind % kKinds >= kOut);
-  for (const std::vector<Load>* ports : {&sent_, &received_})
-    for (const Load& l : *ports) look(l, false);
-  return most;
+        if (from != cores[to])
+          mesh_.send(mesh_.place_of(from), mesh_.rectangles({cores[to]}).front(), {bytes, mesh_.packets(bytes)});
 }
 
 }  // namespace tilescope::model::bsp

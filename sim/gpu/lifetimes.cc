@@ -12,6 +12,17 @@ namespace tilescope::sim {
 
 using lower::Statement;
 
+bool is_barrier(const Statement& s) {
+  return std::visit(
+      lower::Visitor{[](const lower::OneOf<lower::Barrier, lower::ClusterBarrier> auto& /*waits*/) { return true; },
+                     [](const lower::OneOf<lower::Loop, lower::If, lower::Copy, lower::Compute, lower::ReduceLanes,
+                                           lower::LoadMatrix, lower::Mma, lower::Wgmma, lower::WgmmaFence,
+                                           lower::WgmmaCommitWait, lower::ProxyFence, lower::Commit, lower::Wait,
+                                           lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait,
+                                           lower::TmaLoad, lower::TmaStore> auto& /*goes on*/) { return false; }},
+      s.what);
+}
+
 std::int64_t registers_of(const lower::Buffer& b) {
   return base::ceil_div(b.elements * base::size_of(b.dtype).n, arch::kRegisterBytes);
 }
@@ -75,7 +86,7 @@ void Lifetimes::walk_loop(const std::vector<Statement>& body) {
 }
 
 void Lifetimes::visit(const Statement& s) {
-  if (std::holds_alternative<lower::Barrier>(s.what)) barriers_.push_back(now_);
+  if (is_barrier(s)) barriers_.push_back(now_);
   lower::for_each_access(
       s, [&](const lower::Access& a, lower::AccessKind kind) { touch(a, kind != lower::AccessKind::kWrite); });
 }

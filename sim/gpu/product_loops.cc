@@ -24,7 +24,7 @@ struct Use {
 Use use_of(const Kernel& k, const std::vector<Statement>& body) {
   Use use(k.buffers.size());
   lower::for_each_statement(body, [&](const Statement& s) {
-    use.waits = use.waits || std::holds_alternative<lower::Barrier>(s.what);
+    use.waits = use.waits || is_barrier(s);
     const bool computes = std::holds_alternative<lower::Compute>(s.what);
     lower::for_each_access(s, [&](const lower::Access& a, AccessKind kind) {
       const auto b = static_cast<std::size_t>(a.buffer);

@@ -55,7 +55,7 @@ class BarrierWrapper {
   void wrap(std::vector<Statement>& body) {
     for (std::size_t i = 0; i < body.size() && left_ >= 0; ++i) {
       lower::for_inner_bodies(body[i], [&](std::vector<Statement>& inner) { wrap(inner); });
-      if (!std::holds_alternative<lower::Barrier>(body[i].what) || left_-- > 0) continue;
+      if (!is_barrier(body[i]) || left_-- > 0) continue;
       const auto at = body.begin() + static_cast<std::ptrdiff_t>(i);
       body.insert(at + 1, behind_.begin(), behind_.end());
       body.insert(body.begin() + static_cast<std::ptrdiff_t>(i), before_.begin(), before_.end());

@@ -17,6 +17,7 @@ WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>&
   const AccessShapes shapes = access_shapes(machine);
   for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes, tables);
   WarpCodeBuilder(*this, kernel, bases, chip, machine).build();
+  step_loop_ = step_loop_of(ops_, loops_, roles_.size(), mbarrier_phases_, indices_);
   const auto has = [&](WarpOp::Kind kind) {
     return std::any_of(ops_.begin(), ops_.end(), [&](const WarpOp& op) { return op.kind == kind; });
   };
@@ -32,13 +33,13 @@ bool WarpCode::holds(int guards, const Uniforms& u) const {
 }
 
 std::int64_t WarpCode::steps() const {
-  if (step_loop_ < 0 || loop(step_loop_).from >= 0 || uneven()) return 0;
+  if (step_loop() < 0 || loop(step_loop()).from >= 0 || uneven()) return 0;
   std::vector<int> ends;  // of the loops around
   for (int n = 0; n < static_cast<int>(ops_.size()); ++n) {
     const WarpOp& op = ops_[static_cast<std::size_t>(n)];
     if (op.kind != WarpOp::Kind::kLoop) continue;
     while (!ends.empty() && ends.back() <= n) ends.pop_back();
-    if (op.number == step_loop_) return ends.empty() ? iterations(loop(step_loop_)) : 0;
+    if (op.number == step_loop()) return ends.empty() ? iterations(loop(step_loop())) : 0;
     ends.push_back(op.jump);
   }
   return 0;
@@ -46,8 +47,8 @@ std::int64_t WarpCode::steps() const {
 
 std::int64_t WarpCode::step_period() const {
   constexpr std::int64_t kLongest = 16;
-  if (step_loop_ < 0) return 1;
-  const CodeLoop& steps = loop(step_loop_);
+  if (step_loop() < 0) return 1;
+  const CodeLoop& steps = loop(step_loop());
   const int index = steps.own ? steps.inner : steps.slot;
   std::int64_t period = 1;
   for (const lower::Index& i : indices_.kernel().indices)

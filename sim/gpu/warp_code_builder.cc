@@ -26,15 +26,6 @@ using lower::Visitor;
 using lower::Wgmma;
 using Kind = WarpOp::Kind;
 
-// Statements in order or in time with other threads, or with the chip's engines.
-template <class S>
-concept Synchronizes =
-    OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::ClusterBarrier, lower::Commit, lower::Wait,
-          lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore>;
-// Statements that a warp runs by itself, in its registers and its scratchpad.
-template <class S>
-concept RunsAlone = OneOf<S, Compute, lower::ReduceLanes, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence>;
-
 // Whether iterations of a loop add to the same sums.
 bool accumulates(const std::vector<Statement>& body, int index) {
   bool found = false;
@@ -55,6 +46,7 @@ WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, co
                                  const arch::ArchSpec& chip, const Machine& machine)
     : code_(code),
       kernel_(kernel),
+      parts_(kernel),
       address_code_(kernel, target_of(chip)),
       bases_(bases),
       chip_(chip),
@@ -65,7 +57,7 @@ void WarpCodeBuilder::build() {
   const std::vector<const Copy*> copies = lower::copies_of(kernel_);
   for (std::size_t i = 0; i < copies.size(); ++i) {
     number_of_[copies[i]] = static_cast<int>(i);
-    if (code_.access(static_cast<int>(i)).loads() && space_of(copies[i]->to) == Space::kRegister)
+    if (code_.access(static_cast<int>(i)).loads() && parts_.space_of(copies[i]->to) == Space::kRegister)
       group_of_buffer_.emplace(copies[i]->to.buffer,
                                std::min(static_cast<int>(group_of_buffer_.size()), kLoadGroups - 1));
   }
@@ -73,80 +65,12 @@ void WarpCodeBuilder::build() {
   emit_beside(nullptr);
   emit(kernel_.body, Part::kAll);
   emit_op({.kind = Kind::kEnd});
-  find_step_loop();
-}
-
-Space WarpCodeBuilder::space_of(const lower::Access& a) const {
-  return kernel_.buffers[static_cast<std::size_t>(a.buffer)].space;
 }
 
 LoadGroups WarpCodeBuilder::group_of(int buffer) const {
   const auto known = group_of_buffer_.find(buffer);
   return known == group_of_buffer_.end() ? 0 : LoadGroups{1} << known->second;
 }
-
-// --- what statements are
-
-bool WarpCodeBuilder::is_products(const Statement& s) {
-  const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
-  return std::visit(
-      Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); }, [](const Wgmma&) { return true; },
-              [](const Copy&) { return false; }, [](const RunsAlone auto&) { return false; },
-              [](const Synchronizes auto&) { return false; }},
-      s.what);
-}
-
-bool WarpCodeBuilder::alone(const Statement& s) const {
-  if (is_products(s)) return false;
-  return std::visit(
-      Visitor{[&](const OneOf<Loop, If> auto& l) {
-                if constexpr (requires { l.has_ends(); })
-                  if (l.has_ends()) return false;
-                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
-              },
-              [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
-              [](const RunsAlone auto&) { return true; }, [](const Wgmma&) { return false; },
-              [](const Synchronizes auto&) { return false; }},
-      s.what);
-}
-
-bool WarpCodeBuilder::loads_only(const Statement& s) const {
-  return std::visit(
-      Visitor{[&](const OneOf<Loop, If> auto& l) {
-                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return loads_only(x); });
-              },
-              [&](const Copy& c) { return space_of(c.from) == Space::kGlobal && space_of(c.to) == Space::kRegister; },
-              [](const RunsAlone auto&) { return false; }, [](const Wgmma&) { return false; },
-              [](const Synchronizes auto&) { return false; }},
-      s.what);
-}
-
-// A loop of loads and of what is done with them, and nothing else: a compiler issues several iterations' loads first.
-bool WarpCodeBuilder::loads_ahead(const Loop& l) const {
-  bool some = false, rest = false;
-  const auto look = [&](const auto& self, const Body& body) -> bool {
-    for (const Statement& s : body) {
-      if (loads_only(s)) {
-        some = true;
-      } else if (alone(s)) {
-        rest = true;
-      } else {
-        const auto* i = std::get_if<If>(&s.what);
-        if (i == nullptr || !self(self, i->body)) return false;
-      }
-    }
-    return true;
-  };
-  return look(look, l.body) && some && rest;
-}
-
-bool WarpCodeBuilder::has(const Statement& s, Part part) const {
-  if (part == Part::kAll) return true;
-  if (loads_only(s)) return part == Part::kLoads;
-  return !alone(s) || part == Part::kRest;
-}
-
-// --- emission
 
 int WarpCodeBuilder::emit_op(WarpOp op) {
   code_.ops_.push_back(op);
@@ -160,13 +84,13 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
     together.clear();
   };
   for (const Statement& s : body) {
-    if (!has(s, part)) continue;
-    if (is_products(s)) {
+    if (!parts_.has(s, part)) continue;
+    if (BodyParts::is_products(s)) {
       flush();
       emit_segment({&s}, Kind::kWgmma);
       continue;
     }
-    if (alone(s)) {
+    if (parts_.alone(s)) {
       together.push_back(&s);
       continue;
     }
@@ -241,7 +165,7 @@ void WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
 }
 
 void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
-  if (part == Part::kAll && loads_ahead(l)) return emit_ahead(l);
+  if (part == Part::kAll && parts_.loads_ahead(l)) return emit_ahead(l);
   const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
   const auto [first, last] = ends_of(l);
   emit_counted({.slot = l.index, .low = range.low, .high = range.high, .first = first, .last = last}, [&] {
@@ -322,10 +246,10 @@ int WarpCodeBuilder::add_box(const lower::TmaBox& b) {
 
 void WarpCodeBuilder::emit_access(const Copy& c) {
   WarpOp op{.number = number_of_.at(&c)};
-  if (space_of(c.to) == Space::kGlobal) {
+  if (parts_.space_of(c.to) == Space::kGlobal) {
     op.kind = Kind::kStore;
     op.uses = group_of(c.from.buffer);
-  } else if (space_of(c.to) == Space::kShared) {
+  } else if (parts_.space_of(c.to) == Space::kShared) {
     op.kind = Kind::kAsync;
   } else {
     op.kind = Kind::kLoad;
@@ -390,50 +314,6 @@ std::vector<SegmentNode::UniformGuard> WarpCodeBuilder::uniform_guards(const std
   std::vector<SegmentNode::UniformGuard> out;
   for (const lower::Guard& g : guards) out.push_back({code_.indices_.form(g.value, 1), g.bound});
   return out;
-}
-
-void WarpCodeBuilder::find_step_loop() {
-  std::int64_t most = 1;
-  for (const WarpOp& op : code_.ops_) {
-    if (op.kind != Kind::kLoop) continue;
-    const CodeLoop& l = code_.loop(op.number);
-    const std::int64_t iterations = (l.high - l.low) / l.stride + 1;
-    if (l.from >= 0 || iterations <= most) continue;
-    const auto begin = code_.ops_.begin() + (&op - code_.ops_.data());
-    const bool steps = std::any_of(begin, code_.ops_.begin() + op.jump, [](const WarpOp& o) {
-      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kWgmma ||
-             o.kind == Kind::kMbarrierWait;
-    });
-    if (!steps || !in_all_roles(op.number) || !find_phases_per_step(l)) continue;
-    most = iterations;
-    code_.step_loop_ = op.number;
-  }
-  if (code_.step_loop_ >= 0) find_phases_per_step(code_.loop(code_.step_loop_));
-}
-
-bool WarpCodeBuilder::in_all_roles(int loop) const {
-  if (code_.roles_.empty()) return true;
-  return std::count_if(code_.ops_.begin(), code_.ops_.end(), [loop](const WarpOp& o) {
-           return o.kind == Kind::kLoop && o.number == loop;
-         }) == std::ssize(code_.roles_);
-}
-
-bool WarpCodeBuilder::find_phases_per_step(const CodeLoop& steps) {
-  std::vector<std::optional<std::int64_t>> known(kernel_.mbarriers.size());
-  const int index = steps.own ? steps.inner : steps.slot;
-  for (const MbarrierPhase& phase : code_.mbarrier_phases_) {
-    std::int64_t uses = 0;
-    for (const lower::AffineTerm& t : phase.phase.uniform) {
-      if (t.index != index && code_.indices_.depends(t.index, index)) return false;
-      if (t.index == index) uses = t.coefficient * steps.stride;
-    }
-    std::optional<std::int64_t>& of_mbarrier = known[static_cast<std::size_t>(phase.mbarrier)];
-    if (of_mbarrier && *of_mbarrier != uses) return false;
-    of_mbarrier = uses;
-  }
-  code_.phases_per_step_.clear();
-  for (const auto& uses : known) code_.phases_per_step_.push_back(uses.value_or(0));
-  return true;
 }
 
 }  // namespace tilescope::sim

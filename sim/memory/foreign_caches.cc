@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/memory/detail/device_memory.h"
+#include "sim/memory/detail/memory_spec.h"
 
 namespace tilescope::sim {
 namespace {

@@ -29,8 +29,6 @@ void each_line(const LineShape& inner, const LineShape& own, std::int64_t line, 
   if (mask != 0) visit(current, mask);
 }
 
-std::int64_t bytes_of(const LineShape& shape, std::uint32_t sectors) { return std::popcount(sectors) * shape.sector; }
-
 }  // namespace
 
 OuterCaches::OuterCaches(const std::vector<OuterCacheSpec>& specs, LineShape inner, Cycle inner_latency) {
@@ -53,22 +51,10 @@ void OuterCaches::begin() {
   for (Level& l : levels_) l.allocated = 0;
 }
 
-int OuterCaches::new_fill(Level& l, SectorCache::Line* line, int first) {
-  if (l.free_fills.empty()) {
-    l.free_fills.push_back(static_cast<int>(l.fills.size()));
-    l.fills.emplace_back();
-  }
-  const int fill = l.free_fills.back();
-  l.free_fills.pop_back();
-  l.fills[static_cast<std::size_t>(fill)] = {line, first, {}, 1, {}};
-  line->fetch(fill);
-  return fill;
-}
-
 OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelStatistics& t) {
   const std::int64_t number = l.map.slice(own);
   Slice& slice = l.slices[static_cast<std::size_t>(number)];
-  const Cycle served = slice.port.book(at + l.to, bytes_of(l.spec.shape, mask) + l.spec.request_bytes);
+  const Cycle served = slice.port.book(at + l.to, l.spec.shape.bytes_of(mask) + l.spec.request_bytes);
   const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
   l.allocated += hit.allocated ? 1 : 0;
   ++t.requests;
@@ -84,33 +70,29 @@ OuterCaches::ReadOutcome OuterCaches::read_at(std::size_t level, std::int64_t li
     Level& l = levels_[level];
     LevelStatistics& t = statistics.level(role_of_device_cache(level + 1));
     const auto [number, served, hit] = look_up(l, own, mask, at, t);
-    t.read_bytes += bytes_of(l.spec.shape, mask);
+    t.read_bytes += l.spec.shape.bytes_of(mask);
     if (hit.victim) write_back(level, number, hit.victim, served, statistics, out);
     if (hit.missing == 0) {
       if (hit.line->pending()) {
-        l.others.append(l.fills[static_cast<std::size_t>(hit.line->fill())].others, id);
+        l.fills.wait_too(hit.line->fill(), id);
         ++all.pending;
       } else {
         all.ready = std::max(all.ready, std::max(served, hit.line->ready()) + l.back);
       }
       return;
     }
-    const int fill = new_fill(l, hit.line, id);
+    const int fill = l.fills.begin(hit.line, id);
     if (is_last(level)) {
       out.push_back({own, hit.missing, false, fill, served});
       ++all.pending;
       return;
     }
     const ReadOutcome more = read_at(level + 1, own, hit.missing, fill, served, statistics, out);
-    Fill& f = l.fills[static_cast<std::size_t>(fill)];
-    f.pending = more.pending;
-    f.ready = more.ready;
-    if (more.pending > 0) {
+    if (!l.fills.in_parts(fill, more.pending, more.ready)) {
       ++all.pending;
       return;
     }
-    hit.line->arrive(more.ready);
-    l.free_fills.push_back(fill);
+    l.fills.end(fill, more.ready, [](int) {});
     all.ready = std::max(all.ready, more.ready + l.back);
     all.level = std::max(all.level, more.level);
   });
@@ -123,8 +105,8 @@ void OuterCaches::write_at(std::size_t level, std::int64_t line, std::uint32_t s
     Level& l = levels_[level];
     LevelStatistics& t = statistics.level(role_of_device_cache(level + 1));
     const auto [number, served, hit] = look_up(l, own, mask, at, t);
-    t.written_bytes += bytes_of(l.spec.shape, mask);
-    if (is_last(level)) statistics.dirtied_bytes += bytes_of(l.spec.shape, mask & ~hit.line->dirty());
+    t.written_bytes += l.spec.shape.bytes_of(mask);
+    if (is_last(level)) statistics.dirtied_bytes += l.spec.shape.bytes_of(mask & ~hit.line->dirty());
     hit.line->write(mask);
     if (hit.victim) write_back(level, number, hit.victim, served, statistics, out);
   });
@@ -141,21 +123,13 @@ void OuterCaches::write_back(std::size_t level, std::int64_t slice, const Sector
 
 void OuterCaches::arrive_at(std::size_t level, int fill, Cycle at, std::vector<std::pair<int, Cycle>>& arrived) {
   Level& l = levels_[level];
-  Fill& f = l.fills[static_cast<std::size_t>(fill)];
-  if (f.line->fill() == fill) f.line->arrive(at);
   const Cycle back = at + l.back;
-  const auto tell = [&](int id) {
-    if (level == 0) {
+  l.fills.end(fill, at, [&](int id) {
+    if (level == 0)
       arrived.emplace_back(id, back);
-      return;
-    }
-    Fill& inner = levels_[level - 1].fills[static_cast<std::size_t>(id)];
-    inner.ready = std::max(inner.ready, back);
-    if (--inner.pending == 0) arrive_at(level - 1, id, inner.ready, arrived);
-  };
-  tell(f.first);
-  l.others.take(f.others, tell);
-  l.free_fills.push_back(fill);
+    else if (const auto ready = levels_[level - 1].fills.arrive(id, back))
+      arrive_at(level - 1, id, *ready, arrived);
+  });
 }
 
 void OuterCaches::touch_at(std::size_t level, std::int64_t line, std::uint32_t sectors, bool write) {
@@ -165,8 +139,8 @@ void OuterCaches::touch_at(std::size_t level, std::int64_t line, std::uint32_t s
     const SectorCache::Result hit = l.slices[static_cast<std::size_t>(number)].cache.touch(l.map.in_slice(own), mask);
     l.allocated += hit.allocated ? 1 : 0;
     if (is_last(level)) {
-      cleaned_ += bytes_of(l.spec.shape, hit.victim.dirty);
-      if (write) cleaned_ -= bytes_of(l.spec.shape, mask & ~hit.line->dirty());
+      cleaned_ += l.spec.shape.bytes_of(hit.victim.dirty);
+      if (write) cleaned_ -= l.spec.shape.bytes_of(mask & ~hit.line->dirty());
     } else {
       if (hit.victim) touch_at(level + 1, l.map.line_of(number, hit.victim.line), hit.victim.dirty, true);
       if (!write && hit.missing != 0) touch_at(level + 1, own, hit.missing, false);

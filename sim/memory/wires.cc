@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "sim/memory/detail/device_memory.h"
+#include "sim/memory/detail/memory_spec.h"
 
 namespace tilescope::sim {
 

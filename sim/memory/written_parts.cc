@@ -69,6 +69,18 @@ DramWrites dram_writes(const LineShape& shape, const LineParts& known, const Lin
   return out;
 }
 
+std::int64_t bursts_of(const LineShape& shape, std::uint32_t sectors, std::int64_t burst) {
+  std::int64_t bursts = 0, last = -1;
+  for (std::uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
+    const int s = std::countr_zero(rest);
+    const std::int64_t begin = s * shape.sector / burst;
+    const std::int64_t end = ((s + 1) * shape.sector - 1) / burst;
+    bursts += end - std::max(begin, last + 1) + 1;
+    last = end;
+  }
+  return bursts;
+}
+
 std::uint32_t PartlyWritten::sectors(std::int64_t line) const {
   const auto known = lines_.find(line);
   return known == lines_.end() ? 0 : known->second.partly;

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "arch/spec.h"
+#include "model/bsp/detail/mesh_load.h"
 #include "tile/bsp/memory.h"
 #include "tile/bsp/schedule.h"
 
@@ -39,22 +39,13 @@ class MeshTraffic {
   // One block of every core's results to the DRAM's ports.
   void add_store();
 
-  // Cycles of the busiest link or port, and of the longest way.
-  double busiest() const;
-  double longest_way() const { return longest_; }
+  const MeshLoad& mesh() const { return mesh_; }
 
  private:
   struct Interval {
     std::int64_t begin = 0, length = 0;
   };
   using Box = base::FixedVector<Interval, tile::kMaxAxes>;
-  struct Rectangle {
-    int top = 0, left = 0, bottom = 0, right = 0;  // inclusive
-  };
-  struct Load {
-    double bytes = 0, pieces = 0;
-  };
-  enum Kind : std::uint8_t { kEast, kSouth, kWest, kNorth, kOut, kIn, kKinds };
 
   Interval window(std::size_t axis, tile::Window window, std::int64_t core) const;
   // `sliced`: the input of which only the slice of the core's place in its ring is meant; or none.
@@ -64,33 +55,10 @@ class MeshTraffic {
   Sharers sharers_of(std::size_t i, const tile::Windows& windows) const;
   using Ring = std::pair<std::vector<std::int64_t>, std::int64_t>;  // and a place in it
   Ring ring_of(std::size_t i, std::int64_t core) const;
-  double packets(double bytes) const;
-  std::vector<Rectangle> rectangles(const std::vector<std::int64_t>& cores) const;
-  // What sends or receives at a router: its core, or a port of the DRAM.
-  struct Place {
-    int row = 0, column = 0;
-    std::optional<std::size_t> port = {};
-  };
-  Place place_of(std::int64_t core) const;
-  void send(const Place& from, const Rectangle& to, const Load& what, std::optional<std::size_t> to_port = {});
-  // How far along a dimension of such a length, forth and back.
-  struct Way {
-    int forth = 0, back = 0;
-  };
-  Way way(int from, int first, int last, int length, std::size_t network) const;
-  Load& load(std::size_t network, Kind kind, int row, int column);
-  void add_links(std::size_t network, bool down, int row, int column, const Way& w, const Load& what);
 
-  const arch::LinkSpec& link_;
   const tile::BspStage& s_;
-  double rate_ = 1;
-  int rows_, columns_;
-  std::size_t networks_;
-  std::vector<Load> loads_;            // by network, kind and router
-  std::vector<Place> ports_;           // of the DRAM
-  std::vector<Load> sent_, received_;  // by port of the DRAM and network
-  std::int64_t interleave_ = 1;        // bytes of the DRAM that lie in one channel
-  double longest_ = 0;                 // cycles of the longest way
+  MeshLoad mesh_;
+  std::int64_t interleave_ = 1;  // bytes of the DRAM that lie in one channel
 };
 
 }  // namespace tilescope::model::bsp

@@ -81,8 +81,8 @@ class Phase {
   bool empty() const { return sum_.received == 0; }
   const Traffic& traffic() const { return sum_; }
   // Cycles of the bytes at the busiest link or port, of the last word's way; of the DRAM's channels, of its latency.
-  double link() const { return mesh_ ? mesh_->busiest() : of_.link().cycles(sum_); }
-  double way() const { return mesh_ ? mesh_->longest_way() : of_neighbours_.value_or(of_.link().horizon()); }
+  double link() const { return mesh_ ? mesh_->mesh().busiest() : of_.link().cycles(sum_); }
+  double way() const { return mesh_ ? mesh_->mesh().longest_way() : of_neighbours_.value_or(of_.link().horizon()); }
   double dram() const { return of_.dram().cycles(sum_); }
   double latency() const { return sum_.read > 0 ? of_.dram().latency() : 0; }
   // The DRAM's channels fill the link as they drain.

@@ -11,6 +11,9 @@
 
 namespace tilescope::sim {
 
+// Whether all threads of a block, or of more, wait there for each other.
+bool is_barrier(const lower::Statement& s);
+
 // 32-bit registers that a thread keeps the array in.
 std::int64_t registers_of(const lower::Buffer& b);
 

@@ -13,7 +13,7 @@
 #include "arch/spec.h"
 #include "sim/common/report.h"
 #include "sim/gpu/detail/chip_part.h"
-#include "sim/memory/detail/device_memory.h"
+#include "sim/memory/detail/memory_spec.h"
 #include "sim/memory/foreign_memory.h"
 
 namespace tilescope::sim {

@@ -12,6 +12,7 @@
 #include "arch/spec.h"
 #include "sim/gpu/detail/chip_part.h"
 #include "sim/gpu/detail/segment.h"
+#include "sim/gpu/detail/step_loop.h"
 #include "sim/gpu/detail/tma_boxes.h"
 
 namespace tilescope::sim {
@@ -101,7 +102,7 @@ class WarpCode {
     return indices_.common(mbarrier_phase(op).phase, u, {});
   }
   // By how many phases of an mbarrier an iteration of the loop over steps goes on.
-  std::int64_t phases_per_step(int mbarrier) const { return phases_per_step_[static_cast<std::size_t>(mbarrier)]; }
+  std::int64_t phases_per_step(int mbarrier) const { return step_loop_.phases[static_cast<std::size_t>(mbarrier)]; }
   bool is_of(const WarpOp& role, std::int64_t warp) const {
     const WarpRange& r = roles_[static_cast<std::size_t>(role.number)];
     return warp >= r.first && warp < r.first + r.count;
@@ -113,9 +114,8 @@ class WarpCode {
   // Whether products read what asynchronous copies bring from the scratchpad, after a proxy fence.
   bool fences_copies() const { return fences_copies_; }
 
-  // The loop over a block's steps: the longest of those in which warps meet memory or each other, of all roles where
-  // there are some; -1 where there is none.
-  int step_loop() const { return step_loop_; }
+  // The loop over a block's steps (sim/gpu/detail/step_loop.h); -1 where there is none.
+  int step_loop() const { return step_loop_.number; }
   // How many steps a block has; 0 where it begins that loop more than once, or has none, or blocks differ.
   std::int64_t steps() const;
   // Whether blocks run loops from or to places of their own, so that one may be longer than another.
@@ -157,12 +157,11 @@ class WarpCode {
   std::deque<AccessPatterns> accesses_;  // by copy of the kernel
   std::vector<WarpRange> roles_;
   std::vector<MbarrierPhase> mbarrier_phases_;
-  std::vector<std::int64_t> phases_per_step_;  // by mbarrier
   std::vector<TmaBoxLines> boxes_;
   int own_slots_ = 0;
   int load_groups_ = 0;
   bool fences_copies_ = false;
-  int step_loop_ = -1;
+  StepLoop step_loop_;
 };
 
 }  // namespace tilescope::sim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/gpu/detail/address_code.h"
+#include "sim/gpu/detail/body_parts.h"
 #include "sim/gpu/detail/warp_code.h"
 
 namespace tilescope::sim {
@@ -19,17 +20,8 @@ class WarpCodeBuilder {
   void build();
 
  private:
-  using Body = std::vector<lower::Statement>;
-  // What of a body is taken: loads that run ahead, what is left then, or everything.
-  enum class Part : std::uint8_t { kAll, kLoads, kRest };
-
-  // Whether the statement needs neither memory nor other warps.
-  bool alone(const lower::Statement& s) const;
-  // Whether it is asynchronous products, or loops of nothing else.
-  static bool is_products(const lower::Statement& s);
-  bool loads_only(const lower::Statement& s) const;
-  bool loads_ahead(const lower::Loop& l) const;
-  bool has(const lower::Statement& s, Part part) const;
+  using Body = BodyParts::Body;
+  using Part = BodyParts::Part;
 
   // The instructions for addresses, guards and control of one iteration of the loop, or of the kernel.
   SegmentNode beside(const lower::Loop* loop) const;
@@ -55,14 +47,10 @@ class WarpCodeBuilder {
   SegmentNode node(const lower::Statement& s, LoadGroups& uses) const;
   std::vector<SegmentNode::UniformGuard> uniform_guards(const std::vector<lower::Guard>& guards) const;
   LoadGroups group_of(int buffer) const;
-  lower::Space space_of(const lower::Access& a) const;
-  void find_step_loop();
-  bool in_all_roles(int loop) const;
-  // Whether an iteration of that loop advances an mbarrier by the same number of phases wherever it is used.
-  bool find_phases_per_step(const CodeLoop& steps);
 
   WarpCode& code_;
   const lower::Kernel& kernel_;
+  BodyParts parts_;
   AddressCode address_code_;
   const std::vector<std::int64_t>& bases_;
   const arch::ArchSpec& chip_;

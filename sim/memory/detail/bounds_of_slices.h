@@ -57,22 +57,24 @@ struct MissedLine {
 };
 
 // Lines under way at a time, miss-status holding registers (Kroft, ISCA 1981). Those beyond wait, first come first
-// served; hits pass them.
+// served; hits pass them. 0 registers: any number.
 class SliceMisses {
  public:
-  explicit SliceMisses(std::int64_t registers) : free_(static_cast<std::size_t>(registers)) {}
+  explicit SliceMisses(std::int64_t registers) : bounded_(registers > 0), free_(static_cast<std::size_t>(registers)) {}
 
   void add(const MissedLine& m) { waiting_.push_back(m); }
   // A line has come; what it took is free from then on.
   void release(Cycle at) {
+    if (!bounded_) return;
     free_.push_back(at);
     std::push_heap(free_.begin(), free_.end(), std::greater<>());
   }
   // The next line that can be asked for, with when; nothing where none waits or all registers are taken.
   std::optional<MissedLine> take() {
-    if (waiting_.empty() || free_.empty()) return std::nullopt;
+    if (waiting_.empty() || (bounded_ && free_.empty())) return std::nullopt;
     MissedLine m = waiting_.front();
     waiting_.pop_front();
+    if (!bounded_) return m;
     m.at = std::max(m.at, free_.front());
     std::pop_heap(free_.begin(), free_.end(), std::greater<>());
     free_.pop_back();
@@ -80,6 +82,7 @@ class SliceMisses {
   }
 
  private:
+  bool bounded_;
   std::vector<Cycle> free_;  // since when; a heap, the earliest first
   std::deque<MissedLine> waiting_;
 };

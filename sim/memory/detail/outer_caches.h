@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sim/memory/detail/address_map.h"
-#include "sim/memory/detail/chains.h"
+#include "sim/memory/detail/fills.h"
 #include "sim/memory/detail/sector_cache.h"
 #include "sim/memory/detail/warp_access.h"
 #include "sim/memory/reservation_table.h"
@@ -85,13 +85,6 @@ class OuterCaches {
   void show(Timeline& timeline, Cycle until) const;
 
  private:
-  struct Fill {
-    SectorCache::Line* line = nullptr;
-    int first = 0;  // of the cache before, who asked
-    Chain others;
-    int pending = 0;
-    Cycle ready{};
-  };
   struct Slice {
     ReservationTable port;
     SectorCache cache;
@@ -104,9 +97,7 @@ class OuterCaches {
     AddressMap map;
     std::vector<Slice> slices;
     Cycle to{}, back{};  // between the cache before and a slice
-    std::vector<Fill> fills;
-    std::vector<int> free_fills;
-    Chains<int> others;
+    Fills<int> fills;    // those who wait are fills of the cache before
     std::int64_t lines = 0, allocated = 0;
   };
   // A line's sectors in the slice that has them, whose port was booked for them.
@@ -125,7 +116,6 @@ class OuterCaches {
                   std::vector<ToDram>& out);
   void arrive_at(std::size_t level, int fill, Cycle at, std::vector<std::pair<int, Cycle>>& arrived);
   void touch_at(std::size_t level, std::int64_t line, std::uint32_t sectors, bool write);
-  static int new_fill(Level& l, SectorCache::Line* line, int first);
   bool is_last(std::size_t level) const { return level + 1 == levels_.size(); }
 
   std::vector<Level> levels_;

@@ -3,6 +3,7 @@
 // What one access instruction of one warp costs, from the addresses of its lanes, as lower/counters.h defines it.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,6 +39,8 @@ struct Touch {
 struct LineShape {
   std::int64_t line = 0;    // bytes, at most 32 sectors
   std::int64_t sector = 0;  // bytes
+
+  std::int64_t bytes_of(std::uint32_t sectors) const { return std::popcount(sectors) * sector; }
 };
 
 // What accesses of `bytes` at these addresses touch: lines in the order in which they are touched first.

@@ -18,6 +18,9 @@ namespace tilescope::sim {
 
 inline std::int64_t bytes_of_part(const LineShape& shape) { return std::max<std::int64_t>(1, shape.line / kLineParts); }
 
+// Bursts that hold these sectors.
+std::int64_t bursts_of(const LineShape& shape, std::uint32_t sectors, std::int64_t burst);
+
 // What a store writes of a line: sectors of which it writes a part alone, and all parts that it writes.
 struct Written {
   std::uint32_t partly = 0;

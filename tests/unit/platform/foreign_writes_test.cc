@@ -138,17 +138,17 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
     const std::vector<Touch> touches = touched_lines(address, bytes, m.shape);
     const std::vector<Written> written =
         write ? written_lines(address, bytes, m.shape, touches) : std::vector<Written>{};
-    memory.accept({.write = write,
-                   .line = line,
-                   .sectors = touches.front().sectors,
-                   .at = now,
-                   .written = written.empty() ? Written{} : written.front()},
-                  replies);
+    const MemoryRequest r{.write = write,
+                          .line = line,
+                          .sectors = touches.front().sectors,
+                          .at = now,
+                          .written = written.empty() ? Written{} : written.front()};
+    memory.run({&r, 1}, {}, replies);
     plain.access(line, begin, bytes, write);
     for (std::size_t done = 0; memory.next(); ++done) {
       RC_ASSERT(done < 1000U);
       now = std::max(now, *memory.next()) + 1_cycles;
-      memory.advance(now, replies);
+      memory.run({}, now, replies);
     }
     ++now;
   };

@@ -16,12 +16,14 @@ struct Touched : testing::Test {
   Machine machine = machine_of(v100());
   Statistics statistics;
   DeviceMemory memory{machine.memory, statistics};
-  std::int64_t lines = memory.cache_bytes() / machine.memory.shape.line, sector = machine.memory.shape.sector;
+  std::int64_t lines = memory.bytes_of_caches().front() / machine.memory.shape.line,
+               sector = machine.memory.shape.sector;
 
   MemoryReply read(std::int64_t line, Cycle at) {
     std::vector<MemoryReply> replies;
-    memory.accept({.line = line, .sectors = 1, .at = at}, replies);
-    if (replies.empty()) memory.advance(at + 100000_cycles, replies);
+    const MemoryRequest r{.line = line, .sectors = 1, .at = at};
+    memory.run({&r, 1}, {}, replies);
+    if (replies.empty()) memory.run({}, at + 100000_cycles, replies);
     return replies.at(0);
   }
 };
@@ -56,7 +58,8 @@ TEST_F(Touched, WhatBecomesDirtyIsCleanedOnce) {
 // Stores count what they make dirty, and what is dirty already only once.
 TEST_F(Touched, StoresCountWhatTheyMakeDirty) {
   std::vector<MemoryReply> replies;
-  for (int i = 0; i < 2; ++i) memory.accept({.write = true, .line = 7, .sectors = 3}, replies);
+  const MemoryRequest r{.write = true, .line = 7, .sectors = 3};
+  for (int i = 0; i < 2; ++i) memory.run({&r, 1}, {}, replies);
   EXPECT_EQ(statistics.dirtied_bytes, 2 * sector);
   EXPECT_EQ(statistics.level(LevelRole::kDeviceCache).written_bytes, 4 * sector);
 }

@@ -49,13 +49,11 @@ class Requests {
 
   void hold(std::int64_t line, int core = 0) { memory_.touch(core, line, 0xf, false); }
   void ask(int core, std::int64_t line, std::int64_t at = 0, bool write = false, std::uint32_t sectors = 1) {
-    memory_.accept({core, count_++, write, line, sectors, Cycle(at)}, replies_);
+    const MemoryRequest r{core, count_++, write, line, sectors, Cycle(at)};
+    memory_.run({&r, 1}, {}, replies_);
   }
   std::vector<std::int64_t> replies() {
-    while (const auto next = memory_.next()) {
-      memory_.advance(*next + 1_cycles, replies_);
-      memory_.send(*next + 1_cycles, replies_);
-    }
+    while (const auto next = memory_.next()) memory_.run({}, *next + 1_cycles, replies_);
     std::vector<std::int64_t> at(static_cast<std::size_t>(count_), -1);
     for (const MemoryReply& r : replies_) at[static_cast<std::size_t>(r.ticket)] = r.at.count();
     return at;

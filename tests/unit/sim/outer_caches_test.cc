@@ -63,16 +63,17 @@ TEST(OuterCaches, ReadsOfALineThatIsUnderWayWaitForIt) {
   Statistics statistics;
   DeviceMemory memory(machine.memory, statistics);
   std::vector<MemoryReply> replies;
-  for (int s = 0; s < 4; ++s) memory.accept({.core = s, .line = 8, .sectors = 1u << s, .at = 10_cycles * s}, replies);
+  const auto ask = [&](const MemoryRequest& r) { memory.run({&r, 1}, {}, replies); };
+  for (int s = 0; s < 4; ++s) ask({.core = s, .line = 8, .sectors = 1u << s, .at = 10_cycles * s});
   EXPECT_TRUE(replies.empty());
-  memory.advance(100000_cycles, replies);
+  memory.run({}, 100000_cycles, replies);
   ASSERT_EQ(replies.size(), 4u);
   for (const MemoryReply& r : replies) EXPECT_EQ(r.from, Stall::kDram);
   EXPECT_EQ(statistics.level(LevelRole::kDram).requests, 1);
   EXPECT_EQ(statistics.level(role_of_device_cache(1)).requests, 4);
   EXPECT_EQ(statistics.level(role_of_device_cache(1)).hits, 3);
   replies.clear();
-  memory.accept({.core = 5, .line = 8, .sectors = 0xf, .at = 200000_cycles}, replies);
+  ask({.core = 5, .line = 8, .sectors = 0xf, .at = 200000_cycles});
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].from, Stall::kL2);
 }

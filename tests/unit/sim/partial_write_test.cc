@@ -54,12 +54,12 @@ class Stored {
   }
   // Drives everything out that was written: reads three times what the cache holds, further on.
   void drive_out() {
-    const std::int64_t lines = memory_.cache_bytes() / machine_.memory.shape.line;
+    const std::int64_t lines = memory_.bytes_of_caches().front() / machine_.memory.shape.line;
     for (std::int64_t l = 0; l < 3 * lines; ++l) load(1'000'000 + l, 0xf);
-    flushed_ = 3 * memory_.cache_bytes();
+    flushed_ = 3 * memory_.bytes_of_caches().front();
   }
   LevelStatistics dram() {
-    memory_.advance(1'000'000'000_cycles, replies_);
+    memory_.run({}, 1'000'000'000_cycles, replies_);
     LevelStatistics d = statistics_.level(LevelRole::kDram);
     d.read_bytes -= flushed_;
     return d;
@@ -67,7 +67,7 @@ class Stored {
 
  private:
   void accept(const MemoryRequest& r) {
-    memory_.accept(r, replies_);
+    memory_.run({&r, 1}, {}, replies_);
     now_ += 10_cycles;
   }
 
