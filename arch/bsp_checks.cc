@@ -45,7 +45,8 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
 // Keys that only readers of other classes know: of warps and the units that they share, of blocks that wait for a core
 // and of their compiler, of a scratchpad's port, of caches before a DRAM and of addresses that a program names.
 std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
-  std::vector<OwnKey> keys = {{{"block_interval"}, a.block_interval.has_value()},
+  std::vector<OwnKey> keys = {{{"graph_launch_overhead"}, a.graph_launch_overhead.has_value()},
+                              {{"block_interval"}, a.block_interval.has_value()},
                               {{"compiler"}, a.compiler.has_value()},
                               {{"core", "async_copy"}, a.core.async_copy.has_value()},
                               {{"core", "async_copy_interval"}, a.core.async_copy_interval.has_value()},

@@ -447,9 +447,10 @@ struct ArchSpec {
   std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
   std::optional<DieSpec> die;
-  Microseconds launch_overhead;                // from one kernel's end to the next one's first instruction
-  std::optional<Microseconds> block_interval;  // from one block's start to the next one's on any core; default 0
-  std::optional<CompilerSpec> compiler;        // unknown where absent
+  Microseconds launch_overhead;                       // from one kernel's end to the next one's first instruction
+  std::optional<Microseconds> graph_launch_overhead;  // likewise, of kernels that are launched together, as one graph
+  std::optional<Microseconds> block_interval;         // from one block's start to the next one's on any core; default 0
+  std::optional<CompilerSpec> compiler;               // unknown where absent
   std::map<std::string, Calibration> calibration;
   std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators
   // The bands were measured on this chip: neither a file that extends theirs nor --set changed a value that times

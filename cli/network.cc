@@ -4,6 +4,8 @@
 #include "api/network/network.h"
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,9 +27,11 @@
 namespace tilescope::cli {
 namespace {
 
+constexpr const char* kStreamGaps = "stream";
+
 struct NetworkOptions {
   api::NetworkSource source;
-  std::string values, svg, fuse, log, folder, table;
+  std::string values, svg, fuse, gaps, log, folder, table;
   ArchOptions arch;
   int jobs = 0;
   bool nodes = false, simulate = false, json = false, legend = false;
@@ -138,9 +142,24 @@ int check_values(const NetworkOptions& o) {
   return right ? kDone : kFailed;
 }
 
+// The chip of --arch, whose kernels follow one another as --gaps says; nullopt after errors.
+std::optional<arch::ArchSpec> load_chip(const NetworkOptions& o, base::Diagnostics& diags) {
+  auto a = o.arch.load_for(&targets::Target::estimate, diags);
+  if (!a || o.gaps == kStreamGaps) return a;
+  if (!a->graph_launch_overhead) {
+    diags.error({diags.add_source("--gaps " + o.gaps)},
+                fmt::format("{} does not say how long graphs take from one kernel to the next; add it, as by --set "
+                            "graph_launch_overhead='1 us'",
+                            a->name));
+    return std::nullopt;
+  }
+  a->launch_overhead = *a->graph_launch_overhead;
+  return a;
+}
+
 int time(const NetworkOptions& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_for(&targets::Target::estimate, diags);
+  const auto a = load_chip(o, diags);
   if (!a) return report(diags);
   if (!o.table.empty())
     return write_network_table(o.source, *a, {fuse_of(o.fuse), o.jobs, o.log, {}},
@@ -205,6 +224,14 @@ void add_network(CLI::App& app, int& status) {
   command->add_flag("--nodes", o->nodes, "Every node instead of kinds of nodes")->excludes(arch);
   add_fuse(*command, o->fuse);
   command->get_option("--fuse")->needs(arch);
+  o->gaps = kStreamGaps;
+  command
+      ->add_option("--gaps", o->gaps,
+                   "What lies between two kernels: the chip's launch_overhead (stream), or its graph_launch_overhead, "
+                   "where all are launched as one graph (graph)")
+      ->check(CLI::IsMember(std::set<std::string>{kStreamGaps, "graph"}))
+      ->needs(arch)
+      ->capture_default_str();
   command
       ->add_flag("--simulate", o->simulate,
                  "Simulated times beside the predicted ones, of every kernel after those before it")

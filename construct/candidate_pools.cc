@@ -72,6 +72,7 @@ arch::ArchSpec geometry_key(const arch::ArchSpec& a) {
   out.core.pipes.clear();
   out.core.max_threads = out.core.max_blocks = 0;
   out.launch_overhead = {};
+  out.graph_launch_overhead.reset();
   out.block_interval.reset();
   out.calibration.clear();
   out.error_bands.clear();

@@ -390,6 +390,10 @@ void describe(V& v, ArchSpec& s) {
          s.die);
   v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
           s.launch_overhead);
+  v.field(
+      optional_computing("graph_launch_overhead",
+                         "The same between kernels that are launched together, as one graph (network --gaps graph)."),
+      s.graph_launch_overhead);
   v.field(optional_computing(
               "block_interval",
               "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
