@@ -11,6 +11,7 @@
 #include "api/given_kernels.h"
 #include "backends/cuda/emit.h"
 #include "base/option.h"
+#include "lower/kernel_schema.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
@@ -59,6 +60,8 @@ std::optional<base::Value> kernel_document(const base::Value& document, const ar
       std::any_of(edges.begin(), edges.end(), [](const base::Value& e) { return e.find("carried") != nullptr; });
   return lower::to_document(kernels->module(), a.name, *document.find("nodes")->get_if<base::List>(), carried);
 }
+
+base::Value kernels_schema() { return lower::kernels_schema(); }
 
 std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
                                            base::Diagnostics& diags) {

@@ -21,6 +21,9 @@ std::optional<std::string> kernel_text(const base::Value& program, const arch::A
 std::optional<base::Value> kernel_document(const base::Value& program, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 
+// The JSON Schema of Kernel documents.
+base::Value kernels_schema();
+
 // Kernels as CUDA C++ or HIP, and how to launch them.
 struct EmittedProgram {
   std::string text;      // its head says what it computes and how its kernels are launched

@@ -22,7 +22,7 @@ struct EmitOptions {
   std::string program, kernels, dialect = "cuda", file, fuse, log;
   api::NetworkSource network;
   int jobs = 0;
-  bool json = false;
+  bool json = false, schema = false;
 };
 
 bool write_files(const std::vector<api::EmittedFile>& files, const std::string& folder) {
@@ -86,7 +86,7 @@ int run(const EmitOptions& o) {
 void add_emit(CLI::App& app, int& status) {
   auto o = std::make_shared<EmitOptions>();
   CLI::App* command = app.add_subcommand("emit", "Print a program's kernels as CUDA C++ or HIP, or write a network's");
-  o->arch.add_to(*command);
+  o->arch.add_to(*command, ArchOptions::kMayBeAbsent);
   CLI::Option* program =
       command->add_option("--program", o->program, "A program file (compile -o)")->check(some_text());
   CLI::Option* kernels = add_kernel_file(*command, o->kernels, {program});
@@ -117,9 +117,19 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--log", o->log, "File of constructed programs: added to, and read where they are known")
       ->check(some_text())
       ->needs(network);
+  command->add_flag("--schema", o->schema, "The JSON Schema of Kernel documents, for editors and other tools")
+      ->excludes(program)
+      ->excludes(kernels)
+      ->excludes(network);
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, program, kernels, network, &status] {
+    if (o->schema) {
+      print_json(api::kernels_schema());
+      status = kDone;
+      return;
+    }
+    if (!o->arch.given()) throw CLI::RequiredError("--arch");
     if (program->empty() && kernels->empty() && network->empty())
       throw CLI::RequiredError("--program, --kernel or --network");
     status = network->empty() ? run(*o) : run_network(*o);
