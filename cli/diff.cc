@@ -153,7 +153,12 @@ void add_diff(CLI::App& app, int& status) {
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   add_legend(*command, o->legend);
-  command->callback([o, &status] { status = diff(*o); });
+  command->callback([o, command, &status] {
+    for (const char* of_work : {"--size", "--dtype"})
+      if (!o->has_work() && command->count(of_work) > 0)
+        throw CLI::RequiresError(of_work, "one of --op, --suite and --network");
+    status = diff(*o);
+  });
 }
 
 }  // namespace tilescope::cli

@@ -127,6 +127,8 @@ TEST_F(Diff, BadInput) {
   EXPECT_THAT(bad_input({"diff", "v100", "a100", "--network", "resnet51"}), HasSubstr("did you mean"));
   EXPECT_THAT(bad_input({"diff", "v100", "a100", "--network", "llama3-70b", "--dtype", "f16"}),
               HasSubstr("of v100 holds"));
+  EXPECT_THAT(bad_input({"diff", "v100", "a100", "--size", "m=64"}),
+              HasSubstr("--size requires one of --op, --suite and --network"));
 }
 
 }  // namespace
