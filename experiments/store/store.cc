@@ -117,7 +117,7 @@ std::vector<StoredWorkload> workloads_of(SQLite::Database& file, const std::stri
   std::vector<StoredWorkload> out;
   Statement s(
       file,
-      "SELECT w.name, w.kind, w.weight, d.document FROM sweep_workloads w JOIN workloads d ON d.id = w.workload "
+      "SELECT w.name, w.kind, w.weight, d.document FROM sweep_workloads w LEFT JOIN workloads d ON d.id = w.workload "
       "WHERE w.sweep = ? ORDER BY w.ordinal");
   s.bind(1, sweep);
   while (s.executeStep()) {

@@ -183,6 +183,9 @@ TEST_F(DamageTest, MergeLeavesOutNoRowOfAContentThatIsGone) {
   base::Diagnostics diags;
   EXPECT_EQ(damaged_by([&] { merge(path("o.db"), {path("s.0.db"), path("s.1.db")}, diags); }),
             path("s.1.db") + ": what a row is of is no longer what was written; sweep into another store");
+  const experiments::Store lacking = store("s.1.db");
+  EXPECT_EQ(damaged_by([&] { lacking.sweeps(); }),
+            path("s.1.db") + ": the document of operator mm is no longer what was written; sweep into another store");
 }
 
 struct DamagedShards {
