@@ -120,6 +120,7 @@ constexpr std::array kUnused = {
     UnusedKey{"compute.dp4a.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},
     UnusedKey{"compute.dot4.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},
     UnusedKey{"compute.special.f32.shape", "a special function is of one element, whatever the file says"},
+    UnusedKey{"graph_launch_overhead", "kernels of a network alone are launched as one graph (network --gaps graph)"},
     UnusedKey{"calibration.<name>.residual", "says how well the ratio is known"},
     UnusedKey{"energy.residual", "says how well the figures are known"},
     UnusedKey{"error_bands.<name>.rows", "says what the band is of"},

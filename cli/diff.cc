@@ -3,7 +3,9 @@
 
 #include "api/diff.h"
 
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -41,6 +43,15 @@ std::string text_of(const base::Value& v) {
   return text == nullptr ? base::to_json(v) : *text;
 }
 
+// Sentences of a file, such as sources, would be wider than a screen; --json has all of them.
+std::string beginning_of(const std::string& text) {
+  constexpr std::size_t kMost = 40;
+  if (text.size() <= kMost) return text;
+  std::size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // within a character of UTF-8
+  return text.substr(0, end) + "...";
+}
+
 void print_numbers(const std::vector<api::ChipDifference>& differences, const Sides& chips, bool derived) {
   Table table({{"path"}, {chips.left, true}, {chips.right, true}});
   std::size_t hidden = 0;
@@ -48,7 +59,7 @@ void print_numbers(const std::vector<api::ChipDifference>& differences, const Si
     if (d.derived && !derived)
       ++hidden;
     else
-      table.add({d.path, text_of(d.left), text_of(d.right)});
+      table.add({d.path, beginning_of(text_of(d.left)), beginning_of(text_of(d.right))});
   }
   table.print();
   fmt::print("\n{} values differ", differences.size() - hidden);

@@ -121,6 +121,16 @@ TEST_F(Diff, TheWaterfallEndsAtTheRightTime) {
   EXPECT_THAT(r.out, HasSubstr("terms that moved terms that make up most of the change"));
 }
 
+TEST_F(Diff, NoLineIsWiderThanAScreen) {
+  std::istringstream lines(run({"diff", "h100_sxm", "h200"}).out);
+  int cut = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 140U) << line;
+    cut += line.find("...") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(cut, 0);
+}
+
 TEST_F(Diff, BadInput) {
   EXPECT_THAT(bad_input({"diff", "v100"}), HasSubstr("expected a second chip, or --set path=value"));
   EXPECT_THAT(bad_input({"diff", "v100", "--set", "banks"}), HasSubstr("expected path=value"));

@@ -102,7 +102,7 @@ TEST_F(NetworkTable, PointsAreThoseOfTheNetwork) {
     EXPECT_EQ(r.at("n_decode") + " " + r.at("decode_past"), "0 0");
   }
   EXPECT_EQ(head["n"] + " " + head["k"], "128256 4096");
-  EXPECT_GE(attention, 2);
+  EXPECT_GE(attention, 1);
   EXPECT_GE(decode, 3);
   const double all = alone.at("total").at("predicted_us");
   EXPECT_EQ(std::stod(total.at("time_us")), all);

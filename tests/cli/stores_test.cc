@@ -130,7 +130,7 @@ TEST_F(StoreFiles, AMergeThatTookSomeShardsSaysSoByItsStatus) {
   ASSERT_EQ(run({"merge", "o.db", "s.0.db"}).status, 1);
   // A table that lacks a column, which only a merge of its rows finds.
   std::string last = text_of_file(path("s.9.db"));
-  last.replace(last.find("predicted_us REAL"), 12, "predicted_ms");
+  last.replace(last.find("simulated_us REAL"), 12, "simulated_ms");
   write("s.9.db", last);
   const CliResult r = run(merge);
   EXPECT_EQ(r.status, 1);
