@@ -355,10 +355,8 @@ void Store::each_packed_row(const StoredSweep& sweep, const std::vector<StoredPo
     for (std::size_t p = 0; p < points.size(); ++p) {
       const bool plain = rows.begin(points[p].ordinal) && points[p].has_rows();
       for (std::size_t w = 0; w < sweep.workloads.size(); ++w) {
-        if (!plain || rows.read(w) == PackedRows::Found::kWhole)
-          read_whole(p, w);
-        else if (!packed(p, w, rows.row()))
-          read_whole(p, w);
+        const bool taken = plain && rows.read(w) != PackedRows::Found::kWhole && packed(p, w, rows.row());
+        if (!taken) read_whole(p, w);
       }
     }
   });

@@ -83,10 +83,10 @@ TEST(LiveTerms, NothingIsSaidOfWhatIsNotSure) {
 }
 
 TEST(LiveTerms, ReadsOutsideAMaskedTensorAreZero) {
-  EXPECT_EQ(live("T[i,j] = select(j <= i, X[i,j], -inf); O[i] max=! T[i,j+1]", "i=8,j=7", base::Dtype::kF32).find("O"),
+  EXPECT_EQ(live("T[i,j] = select(j <= i, X[i,j], -inf); O[i] max=! T[i,j+1]", "i=8,j=7", base::Dtype::kF32).find('O'),
             std::string::npos)
       << "the tensor has seven columns";
-  EXPECT_EQ(live("T[i,j] = select(j <= i, X[i,j], 0); O[i] +=! T[i+1,k+2]", "i=7,j=8,k=6").find("O"),
+  EXPECT_EQ(live("T[i,j] = select(j <= i, X[i,j], 0); O[i] +=! T[i+1,k+2]", "i=7,j=8,k=6").find('O'),
             std::string::npos);
 }
 
