@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 namespace tilescope::base {
@@ -15,16 +16,16 @@ constexpr unsigned bit_of(CellKind kind) { return 1U << static_cast<unsigned>(ki
 
 constexpr unsigned kTexts = bit_of(CellKind::kText) | bit_of(CellKind::kDocument);
 
-// Room for so many elements, in large pages: the first writes to others take as long as reading a table.
+// Reserves `count` elements and asks the system for large pages: faults of small ones, at the first write to each, take
+// as long as reading a table.
 template <class T>
 void reserve(std::vector<T>& to, std::size_t count) {
-  constexpr std::size_t kLarge = std::size_t{1} << 22, kPage = 1 << 12;
   if (to.capacity() >= count) return;
   to.reserve(count);
-  const std::size_t bytes = count * sizeof(T);
-  if (bytes < kLarge) return;
-  const std::size_t begin = (reinterpret_cast<std::uintptr_t>(to.data()) + kPage - 1) / kPage * kPage;
-  const std::size_t end = (reinterpret_cast<std::uintptr_t>(to.data()) + bytes) / kPage * kPage;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(to.data());
+  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + count * sizeof(T)) / page * page;
+  if (begin >= end) return;
   madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // where there are none, pages are small
 }
 

@@ -73,7 +73,7 @@ class Cells {
   using Indices = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
 
   std::size_t place_of(const Column& column);
-  // Of a kind that is new in the column, or behind cells that are absent.
+  // Sets a number whose kind the column did not have, or that follows absent cells.
   void put_first_number(CellColumn& column, CellKind kind, double value);
   // Notes the kind of the column's cell in the last row.
   void note(CellColumn& column, CellKind kind);

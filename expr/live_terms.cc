@@ -261,7 +261,7 @@ double share_inside(const HalfSpace& h, const std::vector<Axis>& axes) {
   double inside = 0;
   for (std::int64_t y = 0; y < others; ++y) {
     const std::int64_t rest = h.offset + (h.terms.size() == 2 ? h.terms[1].coefficient * y : 0);
-    // Values of the first axis in order of c x, least first: so many lie below zero.
+    // How many values of the first axis lie below zero.
     const std::int64_t least = rest + (h.terms[0].coefficient < 0 ? h.terms[0].coefficient * (size(0) - 1) : 0);
     const std::int64_t below = least < 0 ? (-least - 1) / pace + 1 : 0;
     inside += static_cast<double>(size(0) - std::min(size(0), below));

@@ -6,11 +6,15 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "api/common/prediction.h"
 #include "base/check.h"
+#include "base/single_elements.h"
 #include "experiments/sweep/detail/table_row.h"
 #include "experiments/sweep/export.h"
 
@@ -31,55 +35,30 @@ struct Single {
   std::size_t place = 0;            // in the table
 };
 
-// Collects them in their order, which is that of described.h.
-class Singles {
- public:
-  std::vector<Single> found;
+template <class T>
+constexpr CellKind kind_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return CellKind::kTruth;
+  else if constexpr (std::is_same_v<T, double>)
+    return CellKind::kNumber;
+  else
+    return std::is_same_v<T, std::string> ? CellKind::kText : CellKind::kInteger;
+}
 
-  template <class T>
-  void field(base::Column c, const T&) {
-    if constexpr (base::kIsOptional<T>)
-      add(c, kind_of<typename T::value_type>(), true);
-    else
-      add(c, kind_of<T>(), false);
-  }
-  void flag(base::Column c, bool, bool usual) {
-    add(c, CellKind::kTruth, false);
-    found.back().usual = usual;
-  }
-  template <class Row>
-  void part(const Row& row) {
-    if constexpr (base::kIsOptional<Row>) {
-      const auto outer = part_;
-      part_ = found.size();
-      const typename Row::value_type inner{};
-      describe(*this, inner);
-      part_ = outer;
-    } else {
-      describe(*this, row);
+// In their order, which is that of the store's columns.
+std::vector<Single> singles_of_predictions() {
+  std::vector<Single> out;
+  base::each_single_element<api::Prediction>([&]<class T>(const base::SingleElement& e, std::type_identity<T>) {
+    Single s{std::string(e.column.name), kind_of<T>(), false, false, e.usual, e.part};
+    if constexpr (base::kIsOptional<T>) {
+      s.kind = kind_of<typename T::value_type>();
+      s.optional = true;
     }
-  }
-  template <class Entry, class Number>
-  void numbers(const base::NamedColumn&, const std::vector<Entry>&, Number Entry::*) {}
-  template <class Entry>
-  void rows(const base::NamedColumn&, const std::vector<Entry>&) {}
-
- private:
-  template <class T>
-  static CellKind kind_of() {
-    if constexpr (std::is_same_v<T, bool>)
-      return CellKind::kTruth;
-    else if constexpr (std::is_same_v<T, double>)
-      return CellKind::kNumber;
-    else
-      return std::is_same_v<T, std::string> ? CellKind::kText : CellKind::kInteger;
-  }
-  void add(const base::Column& c, CellKind kind, bool optional) {
-    found.push_back({std::string(c.name), kind, optional, kind == CellKind::kNumber && c.unit == "us", {}, part_});
-  }
-
-  std::optional<std::size_t> part_;
-};
+    s.is_time = s.kind == CellKind::kNumber && e.column.unit == "us";
+    out.push_back(std::move(s));
+  });
+  return out;
+}
 
 // A cell that many rows have.
 struct Shared {
@@ -97,10 +76,7 @@ class Reader {
         points_(store.points(sweep)),
         row_(store, sweep),
         cells_(points_.size() * sweep.workloads.size()) {
-    Singles singles;
-    const api::Prediction none;
-    describe(singles, none);
-    singles_ = std::move(singles.found);
+    singles_ = singles_of_predictions();
   }
 
   base::Cells read() {

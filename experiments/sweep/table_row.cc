@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/single_elements.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -47,38 +49,14 @@ std::string column_of(const StoredAxis& a) {
   return a.name + (u == nullptr ? "" : u->suffix);
 }
 
-// The names of a prediction's single elements, those of its optional parts too.
-class SingleNames {
- public:
-  std::set<std::string, std::less<>> found;
-
-  template <class T>
-  void field(const base::Column& c, const T&) {
-    found.emplace(c.name);
-  }
-  void flag(const base::Column& c, bool, bool) { found.emplace(c.name); }
-  template <class Row>
-  void part(const Row& row) {
-    if constexpr (base::kIsOptional<Row>) {
-      const typename Row::value_type inner{};
-      describe(*this, inner);
-    } else {
-      describe(*this, row);
-    }
-  }
-  template <class Entry, class Number>
-  void numbers(const base::NamedColumn&, const std::vector<Entry>&, Number Entry::*) {}
-  template <class Entry>
-  void rows(const base::NamedColumn&, const std::vector<Entry>&) {}
-};
-
-// Whether a column is of one of them: those of an absent part name its nested elements too.
+// Whether a column is of one of a prediction's single elements, those of its optional parts too: an absent part names
+// its nested elements as well.
 bool is_single(std::string_view column) {
   static const std::set<std::string, std::less<>> kNames = [] {
-    SingleNames names;
-    const api::Prediction none;
-    describe(names, none);
-    return std::move(names.found);
+    std::set<std::string, std::less<>> names;
+    base::each_single_element<api::Prediction>(
+        [&](const base::SingleElement& e, const auto&) { names.emplace(e.column.name); });
+    return names;
   }();
   return kNames.contains(column);
 }

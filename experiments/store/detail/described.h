@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/describe.h"
+#include "base/single_elements.h"
 #include "experiments/store/detail/columns.h"
 #include "experiments/store/detail/corrupt_store.h"
 
@@ -34,49 +35,22 @@ struct SqlColumn {
   std::string name, type;
 };
 
-class SqlColumns {
- public:
-  std::vector<SqlColumn> columns;
-
-  template <class T>
-  void field(base::Column c, const T&) {
-    columns.push_back({std::string(c.name), type_of<T>()});
-  }
-  void flag(base::Column c, bool, bool) { columns.push_back({std::string(c.name), "INTEGER"}); }
-  template <class Row>
-  void part(const Row&) {
-    if constexpr (base::kIsOptional<Row>)
-      collect<typename Row::value_type>();
-    else
-      collect<Row>();
-  }
-  template <class Entry, class Number>
-  void numbers(const base::NamedColumn&, const std::vector<Entry>&, Number Entry::*) {}
-  template <class Entry>
-  void rows(const base::NamedColumn&, const std::vector<Entry>&) {}
-
- private:
-  template <class T>
-  static const char* type_of() {
-    if constexpr (base::kIsOptional<T>)
-      return type_of<typename T::value_type>();
-    else
-      return std::is_same_v<T, std::string> ? "TEXT" : std::is_same_v<T, double> ? "REAL" : "INTEGER";
-  }
-  template <class Row>
-  void collect() {
-    const Row row{};
-    describe(*this, row);
-  }
-};
+template <class T>
+const char* sql_type() {
+  if constexpr (base::kIsOptional<T>)
+    return sql_type<typename T::value_type>();
+  else
+    return std::is_same_v<T, std::string> ? "TEXT" : std::is_same_v<T, double> ? "REAL" : "INTEGER";
+}
 
 template <class Row>
 const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
-    SqlColumns out;
-    const Row row{};
-    describe(out, row);
-    return std::move(out.columns);
+    std::vector<SqlColumn> out;
+    base::each_single_element<Row>([&]<class T>(const base::SingleElement& e, std::type_identity<T>) {
+      out.push_back({std::string(e.column.name), sql_type<T>()});
+    });
+    return out;
   }();
   return kColumns;
 }

@@ -28,7 +28,7 @@ class MeshLoad {
     std::optional<std::size_t> port = {};
   };
   Place place_of(std::int64_t core) const;
-  // Of the DRAM.
+  // Where the DRAM's ports are.
   const std::vector<Place>& ports() const { return ports_; }
   double packets(double bytes) const;
   // What one sending reaches of these cores, where the link can send to several at once.

@@ -27,7 +27,7 @@ class DeviceCache {
  public:
   explicit DeviceCache(const MemorySpec& spec);
 
-  // The number of the slice that a core's partition, or one so many further, has for a line.
+  // The number of the slice that has a line in the core's partition, or in the partition `further` places after it.
   std::int64_t slice_of(int core, std::int64_t line, std::int64_t further = 0) const {
     return (core + further) % partitions_ * slices_of_partition_ + map_.slice(line);
   }

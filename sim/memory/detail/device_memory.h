@@ -39,14 +39,14 @@ class DeviceMemory final : public MemorySystem {
  public:
   DeviceMemory(const MemorySpec& spec, Statistics& statistics);
 
-  // Where slices have room for so many requests, others wait in their cores.
+  // Requests beyond the slices' queues wait in their cores.
   void run(std::span<const MemoryRequest> requests, Cycle end, std::vector<MemoryReply>& replies) override;
   std::optional<Cycle> next() const override {
     const Cycle at = std::min(behind_.next(), waiting_ ? waiting_->next() : Cycle::max());
     return at == Cycle::max() ? std::nullopt : std::optional<Cycle>(at);
   }
   Cycle min_latency() const override {
-    // What is told a turn late is told before a core would hear of it.
+    // A reply that the channel reports one turn late still arrives here before its core may act on it.
     const Cycle told = behind_.answers_late() ? (latency_.from_channel + latency_.back) / 2 : latency_.least();
     return std::max(1_cycles, std::min(latency_.least(), told));
   }
