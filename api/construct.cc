@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/known_parts.h"
 #include "expr/infer.h"
 #include "expr/rewrite.h"
 #include "targets/constructed_stage.h"
@@ -31,7 +32,8 @@ using Programs = std::vector<RankedProgram>;
 // with it.
 class Steps {
  public:
-  Steps(const arch::ArchSpec& chip, const ConstructOptions& options, construct::CandidatePools* pools, Ranked& out)
+  Steps(const arch::ArchSpec& chip, const ConstructOptions& options, construct::CandidatePools* pools,
+        KnownParts* known, Ranked& out)
       : chip_(chip),
         target_(targets::target_of(chip)),
         estimate_(target_.estimate(chip)),
@@ -40,6 +42,8 @@ class Steps {
         keep_(options.search.pareto ? kOfFront : options.keep),
         out_(out) {
     how_.pools = pools;
+    // Pools share more between chips than stages share here, and other searches are to be made as often as asked for.
+    if (pools == nullptr && how_.search == Search::kRoller && !how_.pareto) known_ = known;
   }
 
   std::size_t keep() const { return keep_; }
@@ -50,8 +54,7 @@ class Steps {
     std::vector<std::vector<base::Microseconds>> times;  // by stage, where the search knows them
     std::size_t count = keep_;
     for (std::size_t s = 0; s < e.stages.size(); ++s) {
-      targets::ConstructedStage found =
-          target_.construct(expr::single_stage(e, s), chip_, how_, keep_, options_.restrictions);
+      targets::ConstructedStage found = constructed(expr::single_stage(e, s));
       count = std::min(count, found.count());
       stages.push_back(std::move(found.programs));
       times.push_back(std::move(found.times));
@@ -85,12 +88,20 @@ class Steps {
   // made last.
   void add_fused(const expr::Expression& e, const Programs& unfused, Programs& to) {
     if (unfused.empty() || options_.restrictions.fuse != base::Fuse::kAll) return;
-    if (auto fused =
-            target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions, options_.known_runs))
+    if (auto fused = target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions,
+                                  known_ == nullptr ? nullptr : &known_->runs))
       add_estimated(std::move(*fused), to);
   }
 
  private:
+  targets::ConstructedStage constructed(const expr::Expression& stage) {
+    if (known_ != nullptr)
+      if (auto known = known_->stages.find(stage)) return *std::move(known);
+    targets::ConstructedStage found = target_.construct(stage, chip_, how_, keep_, options_.restrictions);
+    if (known_ != nullptr) known_->stages.add(stage, found);
+    return found;
+  }
+
   void add(const construct::SearchStatistics& more) {
     if (out_.statistics)
       out_.statistics->add(more);
@@ -118,6 +129,7 @@ class Steps {
   const ConstructOptions& options_;
   SearchOptions how_;
   std::size_t keep_;
+  KnownParts* known_ = nullptr;                  // null where every stage is searched anew
   std::vector<base::Microseconds> stage_times_;  // of the stages of the first program that unfused() made last
   std::string refused_estimate_;
   Ranked& out_;
@@ -153,7 +165,9 @@ Ranked construct(const expr::Expression& e, const arch::ArchSpec& chip, const Co
                  construct::CandidatePools* pools) {
   Ranked out;
   const double start_ms = thread_cpu_ms();
-  Steps steps(chip, options, pools, out);
+  // Rewritten, the expression has some of its stages and runs again.
+  KnownParts own;
+  Steps steps(chip, options, pools, options.known == nullptr && e.stages.size() > 1 ? &own : options.known, out);
 
   out.programs = steps.unfused(e);
   if (steps.may_fuse(e)) {

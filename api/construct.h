@@ -19,18 +19,16 @@
 #include "targets/target.h"
 #include "tile/program.h"
 
-namespace tilescope::construct {
-class KnownRuns;
-}
-
 namespace tilescope::api {
+
+struct KnownParts;
 
 // How programs are found. `restrictions` apply to the search roller; the other searches know only the chip's limits.
 struct ConstructOptions {
   SearchOptions search;
   std::size_t keep = 1;
   construct::Restrictions restrictions = {};
-  construct::KnownRuns* known_runs = nullptr;  // of this chip and these restrictions; saves work, changes no result
+  KnownParts* known = nullptr;  // of this chip, search and restrictions; saves work, changes no result
 };
 
 // A program with the model's estimate of its time.

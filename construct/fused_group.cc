@@ -169,56 +169,67 @@ class FusedGroup {
       all = std::move(longer);
     }
     std::vector<std::pair<double, Extents>> ranked;
-    for (const Extents& tile : all)
-      if (const double cost = cost_of_tile(tile); cost < kNever) ranked.emplace_back(cost, tile);
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    for (const Extents& tile : all) {
+      const double cost = cost_of_tile(tile, ranked.size() < kTiles ? kNever : ranked.back().first);
+      if (!(cost < kNever)) continue;
+      const auto at = std::upper_bound(ranked.begin(), ranked.end(), cost,
+                                       [](double x, const auto& other) { return x < other.first; });
+      ranked.emplace(at, cost, tile);
+      if (ranked.size() > kTiles) ranked.pop_back();
+    }
     std::vector<Extents> out;
-    for (std::size_t i = 0; i < std::min(kTiles, ranked.size()); ++i) out.push_back(ranked[i].second);
+    for (const auto& [cost, tile] : ranked) out.push_back(tile);
     return out;
   }
 
-  // Sets a stage's tile alone, whatever computes it.
-  void set_tile(std::size_t i, const Extents& tile) {
-    for (std::size_t a = 0; a < space(i).spatial; ++a) stage(i).block[a] = tile[a];
+  // A block's loops in a stage, all steps together.
+  Extents whole_of(std::size_t i) {
+    Extents whole = stage(i).block;
+    for (std::size_t a = 0; a < whole.size(); ++a)
+      if (a >= space(i).spatial || a == loop_axis(i)) whole[a] = space(i).axes[a].extent;
+    return whole;
+  }
+
+  double points_of(std::size_t i) {
+    double points = 1;
+    for (const std::int64_t along : whole_of(i)) points *= static_cast<double>(along);
+    return points;
+  }
+
+  double bytes_from_outside(std::size_t i) {
+    const Extents whole = whole_of(i);
+    double bytes = 0;
+    for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
+      if (!stays(i, o))
+        bytes += static_cast<double>(tile::data_tile_elements_inside(space(i).inputs[o], whole) *
+                                     space(i).inputs[o].element.n);
+    return bytes;
   }
 
   // Microseconds in which the device gives what all blocks ask for and cores compute all stages' points, each in whole
-  // waves of blocks; never where the kept tiles alone do not fit, or stages cannot meet.
-  double cost_of_tile(const Extents& tile) {
-    set_tile(last(), tile);
-    double bytes = 0, points = 0, kept = 0;
-    for (std::size_t i = group_.size(); i-- > 0;) {
-      if (i != last()) {
-        const auto extents = tile::kept_extents(program_, group_, i, arch_);
-        if (!extents) return kNever;
-        set_tile(i, *extents);
-        if (keeps(i)) kept += static_cast<double>(elements_of(*extents) * space(i).output.element.n);
-      }
-      Extents whole = stage(i).block;
-      double own = 1;
-      for (std::size_t a = 0; a < whole.size(); ++a) {
-        if (a >= space(i).spatial || a == loop_axis(i)) whole[a] = space(i).axes[a].extent;
-        own *= static_cast<double>(whole[a]);
-      }
-      points += own;
-      for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
-        if (!stays(i, o))
-          bytes += static_cast<double>(tile::data_tile_elements_inside(space(i).inputs[o], whole) *
-                                       space(i).inputs[o].element.n);
-    }
-    bytes += static_cast<double>(elements_of(tile) * space(last()).output.element.n);
-    const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(arch_);
-    if (kept > kMaxKept * static_cast<double>(arch::scratchpad_per_block(scratchpad).n)) return kNever;
+  // waves of blocks; never where the kept tiles alone do not fit, stages cannot meet, or it takes longer than `limit`.
+  double cost_of_tile(const Extents& tile, double limit) {
+    for (std::size_t a = 0; a < tile.size(); ++a) stage(last()).block[a] = tile[a];
     double blocks = 1;
     for (std::size_t a = 0; a < tile.size(); ++a)
       blocks *= static_cast<double>(base::ceil_div(space(last()).axes[a].extent, tile[a]));
     const auto cores = static_cast<double>(arch_.core.count);
     const double idle = std::ceil(blocks / cores) * cores / blocks;
     const double lanes = static_cast<double>(arch_.core.warp * arch_.core.partitions) * machine_.clock_hz * 1e-6;
-    const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
-    const double computed_us = blocks * points / lanes / cores;
-    // As of tiles of a single stage (detail/tiles.h): what takes longer hides the rest in part.
-    return (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
+    const double scratchpad = static_cast<double>(arch::scratchpad_per_block(*arch::scratchpad_of(arch_)).n);
+    double bytes = static_cast<double>(elements_of(tile) * space(last()).output.element.n), points = 0, kept = 0;
+    double cost = 0;  // so far: it only grows
+    const auto add = [&](std::size_t i, const Extents& results) {
+      bytes += bytes_from_outside(i);
+      points += points_of(i);
+      if (keeps(i)) kept += static_cast<double>(elements_of(results) * space(i).output.element.n);
+      const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
+      const double computed_us = blocks * points / lanes / cores;
+      // As of tiles of a single stage (detail/tiles.h): what takes longer hides the rest in part.
+      cost = (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
+      return cost < limit && kept <= kMaxKept * scratchpad;
+    };
+    return add(last(), tile) && tile::set_kept_extents(program_, group_, arch_, add) ? cost : kNever;
   }
 
   // Whether an input is an earlier stage's of the run.

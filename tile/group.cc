@@ -59,6 +59,12 @@ ReadRange range_of(const StageProgram& p, const std::vector<TileBegin>& begins, 
   return out;
 }
 
+Extents extents_of(const std::vector<ReadRange>& ranges) {
+  Extents out;
+  for (const ReadRange& r : ranges) out.push_back(r.extent);
+  return out;
+}
+
 // One range that holds both; nothing where they move apart from block to block.
 std::optional<ReadRange> joined(const ReadRange& a, const ReadRange& b) {
   if (!(a.begin.terms == b.begin.terms) || a.begin.step != b.begin.step) return std::nullopt;
@@ -83,6 +89,18 @@ class GroupBuilder : GroupView {
     for (std::size_t k = group_.size() - 1; k-- > i + 1 && ok();) place_tile(k);
     if (!ok()) return std::nullopt;
     return ranges(i);
+  }
+
+  // Calls `found` with what is read of each stage, from the last but one on; it sets the stage's tile and says whether
+  // to go on. Whether all stages were called.
+  bool for_ranges(const std::function<bool(std::size_t, const std::vector<ReadRange>&)>& found) {
+    anchor();
+    for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) {
+      const auto read = ranges(i);
+      if (!read || !found(i, *read)) return false;
+      if (i > 0) place_tile(i, &*read);
+    }
+    return ok();
   }
 
   std::optional<GroupLayout> layout() {
@@ -280,12 +298,14 @@ class GroupBuilder : GroupView {
            (p.lanes() == 1 || *holding_unit_of(p.micro_kernel) == *holding_unit_of(holder.micro_kernel));
   }
 
-  // Where the tile of the stage's output begins: where its epilogues' do, or as stages behind it read it.
-  void place_tile(std::size_t i) {
+  // Where the tile of the stage's output begins: where its epilogues' do, or as stages behind it read it. These ranges
+  // are `known` already, or null.
+  void place_tile(std::size_t i, const std::vector<ReadRange>* known = nullptr) {
     std::vector<TileBegin>& begins = out_.stages[i].begins;
     if (const auto c = keeps(i) ? std::nullopt : epilogue_of(i, i + 1)) begins = out_.stages[*c].begins;
-    const std::optional<std::vector<ReadRange>> read = begins.empty() ? ranges(i) : std::nullopt;
-    for (std::size_t d = 0; read && d < read->size(); ++d) {
+    const std::optional<std::vector<ReadRange>> found = begins.empty() && known == nullptr ? ranges(i) : std::nullopt;
+    const std::vector<ReadRange>* read = !begins.empty() ? nullptr : found ? &*found : known;
+    for (std::size_t d = 0; read != nullptr && d < read->size(); ++d) {
       if (const StageProgram& p = stage(i); p.block[d] < (*read)[d].extent)
         return refuse(i, fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
                                      (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
@@ -371,9 +391,18 @@ std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::
   base::Diagnostics refusals;
   const auto ranges = GroupBuilder(p, group, a, refusals, {}).ranges_of(i);
   if (!ranges) return std::nullopt;
-  Extents out;
-  for (const ReadRange& r : *ranges) out.push_back(r.extent);
-  return out;
+  return extents_of(*ranges);
+}
+
+bool set_kept_extents(RProgram& p, const Group& group, const arch::ArchSpec& a,
+                      const std::function<bool(std::size_t place, const Extents& extents)>& found) {
+  base::Diagnostics refusals;
+  return GroupBuilder(p, group, a, refusals, {}).for_ranges([&](std::size_t i, const std::vector<ReadRange>& ranges) {
+    const Extents extents = extents_of(ranges);
+    StageProgram& stage = p.simt()[group[i]];
+    for (std::size_t d = 0; d < stage.space->spatial; ++d) stage.block[d] = extents[d];
+    return found(i, extents);
+  });
 }
 
 std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,

@@ -9,7 +9,9 @@
 // step's part of it. A tensor that passes in registers goes from a stage, the holder, to epilogues directly after it,
 // which compute their results in the threads that hold the holder's (microkernel/epilogue.h).
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +76,12 @@ std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, cons
 // Extents, along its spatial axes, of the data that a block reads of the i-th stage's tensor in the group, determined
 // by the later stages' programs alone. Returns nullopt where the places that they read move apart from block to block.
 std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::size_t i, const arch::ArchSpec& a);
+
+// Calls `found` for every stage of the group but the last one, from the last to the first, with its place and its
+// kept_extents, and gives the stage a tile of that size for those before it, whatever computes it. Ends where `found`
+// returns false. Returns whether all stages were called.
+bool set_kept_extents(RProgram& p, const Group& group, const arch::ArchSpec& a,
+                      const std::function<bool(std::size_t place, const Extents& extents)>& found);
 
 // The widest access of an input in elements, at most `vector`, that is aligned wherever the tile of the stage at that
 // place of the group begins.

@@ -16,6 +16,22 @@ void rename(Operand& o, const expr::Expression& e, const std::string& name) {
   o.name.replace(0, old.size(), name);
 }
 
+std::shared_ptr<const TileSpace> named(TileSpace space, const expr::Expression& one_stage) {
+  const auto rename_operand = [&](Operand& o) {
+    rename(o, space.expression, one_stage.tensors[static_cast<std::size_t>(o.tensor)].name);
+  };
+  for (Operand& o : space.inputs) rename_operand(o);
+  rename_operand(space.output);
+  const expr::Stage& stage = one_stage.stages.front();
+  for (TileAxis& axis : space.axes) {
+    axis.name.clear();
+    for (const int a : axis.axes)
+      axis.name += (axis.name.empty() ? "" : ".") + stage.axes[static_cast<std::size_t>(a)].name;
+  }
+  space.expression = one_stage;
+  return std::make_shared<const TileSpace>(std::move(space));
+}
+
 }  // namespace
 
 RProgram with_tensor_names(RProgram p, const std::function<std::string(const std::string&)>& name_of) {
@@ -37,22 +53,8 @@ RProgram with_tensor_names(RProgram p, const std::function<std::string(const std
   return p;
 }
 
-void take_names(StageProgram& p, const expr::Expression& one_stage) {
-  TileSpace space = *p.space;
-  const auto rename_operand = [&](Operand& o) {
-    rename(o, p.space->expression, one_stage.tensors[static_cast<std::size_t>(o.tensor)].name);
-  };
-  for (Operand& o : space.inputs) rename_operand(o);
-  rename_operand(space.output);
-  const expr::Stage& named = one_stage.stages.front();
-  for (TileAxis& axis : space.axes) {
-    axis.name.clear();
-    for (const int a : axis.axes)
-      axis.name += (axis.name.empty() ? "" : ".") + named.axes[static_cast<std::size_t>(a)].name;
-  }
-  space.expression = one_stage;
-  p.space = std::make_shared<const TileSpace>(std::move(space));
-}
+void take_names(StageProgram& p, const expr::Expression& one_stage) { p.space = named(*p.space, one_stage); }
+void take_names(BspStage& p, const expr::Expression& one_stage) { p.space = named(*p.space, one_stage); }
 
 void take_names(Edge& edge, const expr::Expression& from, const expr::Expression& to) {
   for (std::size_t t = 0; t < from.tensors.size(); ++t)

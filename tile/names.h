@@ -17,6 +17,7 @@ RProgram with_tensor_names(RProgram p, const std::function<std::string(const std
 
 // Gives the program of one stage the names of an expression that differs from its own in names alone.
 void take_names(StageProgram& p, const expr::Expression& one_stage);
+void take_names(BspStage& p, const expr::Expression& one_stage);
 
 // Likewise an edge between stages of `from`, whose names become those of `to`.
 void take_names(Edge& edge, const expr::Expression& from, const expr::Expression& to);

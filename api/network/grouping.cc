@@ -174,7 +174,7 @@ class Connecting {
 }  // namespace
 
 BestPrograms::BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log)
-    : chip_(chip), options_{{}, 1, {.fuse = fuse}, &runs_} {
+    : chip_(chip), options_{{}, 1, {.fuse = fuse}, &known_} {
   if (!log.empty()) kept_.emplace(log, chip, fuse);
 }
 

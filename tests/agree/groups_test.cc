@@ -125,5 +125,29 @@ TEST(RandomMaskedGroups, AllReadersAgree) { expect_all_agree(v100(), any_masked_
 
 TEST(RandomMaskedGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210"), any_masked_carried_program); }
 
+// Each stage's tile in turn, and all of them in one walk.
+RC_GTEST_PROP(Groups, AskTheSameOfAllStagesAsOfOne, ()) {
+  const arch::ArchSpec& chip = v100();
+  tile::RProgram p = any_group_program(chip);
+  for (const tile::Group& group : tile::groups_of(p, chip)) {
+    tile::RProgram one_by_one = p;
+    std::vector<tile::Extents> expected, found;
+    for (std::size_t i = group.size() - 1; i-- > 0;) {
+      const auto extents = tile::kept_extents(one_by_one, group, i, chip);
+      if (!extents) break;
+      expected.push_back(*extents);
+      tile::StageProgram& stage = one_by_one.simt()[group[i]];
+      for (std::size_t d = 0; d < stage.space->spatial; ++d) stage.block[d] = (*extents)[d];
+    }
+    const bool all = tile::set_kept_extents(p, group, chip, [&](std::size_t, const tile::Extents& extents) {
+      found.push_back(extents);
+      return true;
+    });
+    RC_ASSERT(found == expected);
+    RC_ASSERT(all == (expected.size() + 1 == group.size()));
+    RC_ASSERT(p.simt() == one_by_one.simt());
+  }
+}
+
 }  // namespace
 }  // namespace tilescope::tests

@@ -14,10 +14,10 @@
 
 #include "api/common/progress.h"
 #include "api/construct.h"
+#include "api/known_parts.h"
 #include "api/network/detail/kept_programs.h"
 #include "arch/spec.h"
 #include "base/choices.h"
-#include "construct/known_runs.h"
 #include "graph/subgraph.h"
 
 namespace tilescope::api {
@@ -41,7 +41,7 @@ class BestPrograms {
 
  private:
   const arch::ArchSpec& chip_;
-  construct::KnownRuns runs_;
+  KnownParts known_;
   ConstructOptions options_;
   std::optional<KeptPrograms> kept_;
   std::mutex changing_;
