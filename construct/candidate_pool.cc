@@ -53,8 +53,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
 }
 
 // The ways to collapse a stage's loops: as a matrix product where it is one, there also by the chip's matrix
-// instructions, and as it is; where it is no such product also with register tiles of the innermost axis of taps or of
-// all of them.
+// instructions, and as it is, also with register tiles of the innermost axis of taps or of all of them.
 std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip, const Restrictions& given) {
   std::vector<Seed> out;
   const auto add = [&](const tile::AxisCollapse& collapse) {
@@ -67,9 +66,10 @@ std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip
   add(tile::contiguous_collapse(e));
   if (product) {
     out.back().evaluated = kEvaluatedOfOthers;
-    return out;
+    out.back().apart = true;
   }
   Seed tiled = out.back();
+  tiled.evaluated = kEvaluated;
   for (std::size_t a = tiled.space->axes.size(); a-- > tiled.space->spatial;) {
     if (!tile::taps_overlap(*tiled.space, a) || tiled.space->axes[a].extent == 1) continue;
     tiled.unit[a] = tiled.space->axes[a].extent;

@@ -32,6 +32,7 @@ struct Seed {
   std::size_t evaluated = 0;               // tiles that the cost model sees, of those that waste little and more
   std::optional<std::size_t> instruction;  // of the chip's `compute`; none: multiply-adds of single threads
   tile::MicroKernel kernel = {};
+  bool apart = false;  // its tiles are ranked among themselves first, so that they take no other tile's place
 };
 
 struct Candidate {
