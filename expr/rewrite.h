@@ -48,4 +48,10 @@ std::optional<Expression> with_divisions_sunk(const Expression& e);
 // special function (exp, log, sqrt, rsqrt, tanh, sigmoid, erf) of the body more often than the stage does.
 Expression with_everything_inlined(Expression e);
 
+// Drops axes of one iteration and dimensions of extent one, so that tensors differ in rank only where they differ in
+// more; a tensor keeps a dimension, and one that is read outside its only element too. Then it drops stages that copy a
+// tensor as it is for later ones. Tensors hold the same elements in the same order. Where a sum would have no reduced
+// axis left, the expression stays.
+Expression without_unit_axes(const Expression& e);
+
 }  // namespace tilescope::expr

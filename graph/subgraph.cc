@@ -9,6 +9,7 @@
 
 #include "expr/infer.h"
 #include "expr/lexer.h"
+#include "expr/rewrite.h"
 
 namespace tilescope::graph {
 namespace {
@@ -55,7 +56,7 @@ class Joiner {
       refusal = diags.sentences().front();
       return std::nullopt;
     }
-    return Subgraph{*std::move(e), std::move(arrays_), std::move(node_of_)};
+    return Subgraph{expr::without_unit_axes(*e), std::move(arrays_), std::move(node_of_)};
   }
 
  private:

@@ -159,14 +159,15 @@ class Drawing {
   std::vector<int> axes_, spatial_;  // of the stage: those that reads may use, and those of the output
 };
 
-// Nothing where the text has mistakes, such as an input that no read touches.
-std::optional<Expression> any_expression(base::Dtype dtype = base::Dtype::kF64) {
+// Nothing where the text has mistakes, such as an input that no read touches. Some axes are of one iteration where
+// `units` says so.
+std::optional<Expression> any_expression(base::Dtype dtype = base::Dtype::kF64, bool units = false) {
   const std::string text = Drawing(base::is_integer(dtype)).text();
   std::vector<std::string> sizes;
   const auto words = tokenize(text, {});
   for (std::size_t a = 0; a < kAxisNames.size(); ++a)
     if (std::any_of(words.begin(), words.end(), [&](const Token& t) { return t.text == kAxisNames[a]; }))
-      sizes.push_back(fmt::format("{}={}", kAxisNames[a], kSizes[a]));
+      sizes.push_back(fmt::format("{}={}", kAxisNames[a], units && once_in(2) ? 1 : kSizes[a]));
   return tests::build(text, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype).expression;
 }
 
@@ -256,6 +257,18 @@ RC_GTEST_PROP(RewriteProperty, EverythingInlinedGivesTheSameValues, ()) {
   RC_TAG("rewritten");
   check_rewritten(*e, after);
   RC_ASSERT(tests::dump(with_everything_inlined(after)) == tests::dump(after));
+}
+
+RC_GTEST_PROP(RewriteProperty, WithoutUnitAxesTheSameValuesLieInTheSameOrder, ()) {
+  const auto e = any_expression(base::Dtype::kF64, true);
+  RC_PRE(e.has_value());
+  const Expression after = without_unit_axes(*e);
+  RC_LOG() << to_text(*e) << "\n" << to_text(after) << "\n";
+  RC_CLASSIFY(tests::dump(after) != tests::dump(*e), "rewritten");
+  RC_ASSERT(tests::difference(tests::values_of(*e), tests::values_of(after)) == 0);
+  RC_ASSERT(tests::dump(without_unit_axes(after)) == tests::dump(after));
+  for (const Tensor& t : after.tensors)
+    for (const Tensor& before : e->tensors) RC_ASSERT(t.name != before.name || t.elements() == before.elements());
 }
 
 // Without this the properties could hold because every rule refuses.

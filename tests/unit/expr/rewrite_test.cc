@@ -273,5 +273,36 @@ TEST(EverythingInlined, AStageThatWasKeptIsLookedAtAgain) {
             "C[i] = I[i] + 1 + J[i,0]");
 }
 
+// ---- Axes of one iteration
+
+std::string without_units(std::string_view op, std::string_view size, std::string_view shape = {}) {
+  const Expression e = built(op, size, shape);
+  const Expression after = without_unit_axes(e);
+  EXPECT_EQ(tests::difference(tests::values_of(e), tests::values_of(after)), 0);
+  return to_text(after);
+}
+
+TEST(WithoutUnitAxes, NeitherLoopsNorDimensionsOfOneAreLeft) {
+  EXPECT_EQ(without_units("T[n,g,f,y] +=! X[n,g,c,y+r-1] * W[g,f,c,r]; Y[n,f,y] = T[n,0,f,y] + B[0,f]",
+                          "n=1,g=1,f=4,y=5,c=3,r=3", "X=1,1,3,5;B=1,4"),
+            "T[f,y] +=! X[c,y+r-1] * W[f,c,r]; Y[f,y] = T[f,y] + B[f]");
+}
+
+TEST(WithoutUnitAxes, CopiesThatAreLeftEqualGo) {
+  EXPECT_EQ(
+      without_units("T[n,g,f] +=! X[n,g,c] * W[g,f,c]; V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]", "n=2,g=1,f=4,c=3"),
+      "T[n,f] +=! X[n,c] * W[f,c]; Y[n,f] = T[n,f] * S[f]");
+  EXPECT_EQ(without_units("T[n,f] = relu(X[n,f]); V[f,n] = T[n,f]; Y[f,n] = V[f,n] * S[f]", "n=2,f=4"),
+            "T[n,f] = relu(X[n,f]); V[f,n] = T[n,f]; Y[f,n] = V[f,n] * S[f]")
+      << "one that moves elements stays";
+}
+
+TEST(WithoutUnitAxes, WhatIsNotOneElementAloneStays) {
+  EXPECT_EQ(without_units("Y[y] +=! X[y+r-1] * W[r]", "y=1,r=3", "X=1"), "Y[y] +=! X[r-1] * W[r]")
+      << "a tensor has a dimension, and edges are read";
+  EXPECT_EQ(without_units("S[i] +=! X[i,k]; Y[i] = S[i] + 1", "i=3,k=1"), "S[i] +=! X[i,k]; Y[i] = S[i] + 1")
+      << "a sum has an axis";
+}
+
 }  // namespace
 }  // namespace tilescope::expr
