@@ -87,7 +87,7 @@ class Steps {
   // The fastest program in which stages share kernels, where it is faster than the first of the programs that unfused()
   // made last.
   void add_fused(const expr::Expression& e, const Programs& unfused, Programs& to) {
-    if (unfused.empty() || options_.restrictions.fuse != base::Fuse::kAll) return;
+    if (unfused.empty()) return;
     if (auto fused = target_.fuse(e, unfused.front().program, stage_times_, chip_, options_.restrictions,
                                   known_ == nullptr ? nullptr : &known_->runs))
       add_estimated(std::move(*fused), to);

@@ -6,8 +6,8 @@
 
 namespace tilescope::base {
 
-// Which stages may be fused: none; elementwise stages into the bodies of the stages that read them; or also several
-// stages in one kernel, with tensors that stay in the core.
+// Which stages may be fused: none; elementwise stages, in registers: in the bodies of stages that read them, or as
+// epilogues of those whose results they read; or also several stages whose tensors stay in the scratchpad.
 enum class Fuse : std::uint8_t { kNone, kInline, kAll };
 
 // How an input reaches the cores of a BSP machine. kStationary: a core keeps its part. kFetch: it reads slices from

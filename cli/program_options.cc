@@ -89,10 +89,10 @@ api::Workload WorkloadOptions::read() const {
 void add_fuse(CLI::App& command, std::string& fuse) {
   fuse = "all";
   command
-      .add_option(
-          "--fuse", fuse,
-          "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
-          "them (inline), or also stages that share a kernel (all)")
+      .add_option("--fuse", fuse,
+                  "Which stages may share a kernel: none, elementwise ones in registers (inline), or also those that "
+                  "pass tensors in "
+                  "the scratchpad (all)")
       ->check(one_of(api::kFuse))
       ->capture_default_str();
 }

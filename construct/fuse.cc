@@ -123,7 +123,7 @@ std::optional<RProgram> fuse(const expr::Expression& e, const std::vector<Ranked
       std::optional<FusedKernel> run;
       if (begin + 1 == end)
         run = FusedKernel{{alone[begin].program}, alone[begin].time, {}};
-      else if (worth_trying(chains, alone, begin, end - 1) &&
+      else if (given.fuse == base::Fuse::kAll && worth_trying(chains, alone, begin, end - 1) &&
                (end - begin <= kLongestOfAll || extends(joins, begin, end)))
         run = best_of_run(e, begin, end - 1, machine, memory, known);
       if (begin + 1 < end && chains[begin].holder == begin && chains[end - 1].holder == begin)

@@ -39,7 +39,8 @@ std::optional<FusedKernel> fuse_group(const expr::Expression& e, std::size_t fir
 
 // The fastest fused program of an expression of several stages; `alone` has the best program of every stage as a kernel
 // of its own. `known`, which may be null, saves work in calls for expressions with runs in common, on one chip under
-// one set of restrictions, and does not change results. nullopt where no fusion is faster than these.
+// one set of restrictions, and does not change results. With Fuse::kInline stages share kernels as epilogues alone.
+// nullopt where no fusion is faster than these.
 std::optional<tile::RProgram> fuse(const expr::Expression& e, const std::vector<Ranked>& alone,
                                    const model::Machine& machine, const Restrictions& given = {},
                                    KnownRuns* known = nullptr);

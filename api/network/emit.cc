@@ -325,7 +325,7 @@ std::optional<EmittedNetwork> emit_network(const NetworkSource& source, const ar
     diags.error(n.at, fmt::format("node '{}' ({}): {}", n.name, n.kind, n.why));
   if (!diags.ok()) return std::nullopt;
   const graph::Uses uses(network);
-  BestPrograms best(chip, fuse_within(how.fuse), how.log);
+  BestPrograms best(chip, how.fuse, how.log);
   const Schedule schedule(network, uses, chip, grouping_of(network, uses, how.fuse, best, how.jobs, how.constructing));
   for (const NetworkGroupRow& r : schedule.rows())
     if (!r.error.empty()) diags.error(network.at, fmt::format("node '{}': {}", r.nodes.front(), r.error));

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "api/common/parallel.h"
 #include "api/kernels.h"
 #include "expr/infer.h"
@@ -147,7 +149,7 @@ class Connecting {
     auto subgraph = graph::subgraph_of(network_, uses_, all.nodes, refusal);
     if (!subgraph) return false;
     all.subgraph = *std::move(subgraph);
-    all.best = &best_.of(all.subgraph.expression);
+    all.best = &best_.of(all.subgraph.expression, all.nodes.size());
     const auto together = time_of(*all.best);
     if (!together || *together >= *apart) return false;
     // Kernels apart are no reason to be together, though one's results may still be in the cache: they are in any
@@ -173,13 +175,15 @@ class Connecting {
 
 }  // namespace
 
-BestPrograms::BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log)
-    : chip_(chip), options_{{}, 1, {.fuse = fuse}, &known_} {
-  if (!log.empty()) kept_.emplace(log, chip, fuse);
+BestPrograms::BestPrograms(const arch::ArchSpec& chip, base::Fuse between, const std::string& log)
+    : chip_(chip), between_(between) {
+  for (const base::Fuse fuse : {base::Fuse::kAll, between}) known_.try_emplace(fuse);
+  if (!log.empty()) kept_.emplace(log, chip);
 }
 
-const Ranked& BestPrograms::of(const expr::Expression& e) {
-  const std::string text = expr::text_of(e);
+const Ranked& BestPrograms::of(const expr::Expression& e, std::size_t nodes) {
+  const base::Fuse fuse = nodes == 1 ? base::Fuse::kAll : between_;
+  const std::string text = fmt::format("{} {}", static_cast<int>(fuse), expr::text_of(e));
   {
     std::unique_lock lock(changing_);
     found_one_.wait(lock, [&] { return !in_progress_.contains(text); });
@@ -191,7 +195,7 @@ const Ranked& BestPrograms::of(const expr::Expression& e) {
   try {
     made = kept_ ? kept_->find(text) : std::nullopt;
     is_new = !made;
-    if (is_new) made = construct(e, chip_, options_);
+    if (is_new) made = construct(e, chip_, {{}, 1, {.fuse = fuse}, &known_.at(fuse)});
     if (is_new && kept_) kept_->add(text, *made);
   } catch (...) {
     const std::lock_guard lock(changing_);
@@ -224,10 +228,10 @@ Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, bas
   }
   std::vector<const expr::Expression*> work;
   for (const auto& [text, e] : distinct) work.push_back(e);
-  parallel_for(work.size(), jobs, [&] { return [&](std::size_t i) { best.of(*work[i]); }; });
+  parallel_for(work.size(), jobs, [&] { return [&](std::size_t i) { best.of(*work[i], 1); }; });
   Connecting connecting(network, uses, best.chip(), best);
   for (std::size_t n = 0; n < alone.size(); ++n) {
-    if (alone[n]) alone[n]->best = &best.of(alone[n]->subgraph.expression);
+    if (alone[n]) alone[n]->best = &best.of(alone[n]->subgraph.expression, 1);
     connecting.add_alone(n, std::move(alone[n]));
   }
   for (std::size_t n = 0; n < alone.size(); ++n) {

@@ -27,11 +27,11 @@ const std::string* text_at(const base::Value& line, const char* key) {
 
 }  // namespace
 
-KeptPrograms::KeptPrograms(const std::string& file, const arch::ArchSpec& chip, base::Fuse fuse)
+KeptPrograms::KeptPrograms(const std::string& file, const arch::ArchSpec& chip)
     : name_(file),
       chip_(chip),
       estimate_(targets::target_of(chip).estimate(chip)),
-      about_(fmt::format("{} {} ", base::to_json(arch::to_document(chip)), static_cast<int>(fuse))) {
+      about_(base::to_json(arch::to_document(chip)) + " ") {
   std::error_code failed;
   if (std::filesystem::exists(file, failed) && !std::filesystem::is_regular_file(file, failed))
     throw std::runtime_error(fmt::format("{}: expected a file of constructed programs", file));

@@ -21,7 +21,7 @@ std::optional<std::vector<NetworkOperator>> operators_of_network(const NetworkSo
   const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
   const graph::Network& network = read->network;
-  BestPrograms best(chip, fuse_within(fuse), {});
+  BestPrograms best(chip, fuse, {});
   Grouping grouping = grouping_of(network, graph::Uses(network), fuse, best, jobs, progress);
   std::vector<NetworkOperator> out;
   std::map<std::string, std::size_t> known;

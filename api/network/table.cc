@@ -135,7 +135,7 @@ std::size_t lines_in(const std::string& text) {
 std::optional<NetworkTable> write_network_table(const NetworkSource& source, const std::vector<TableAxis>& axes,
                                                 const arch::ArchSpec& chip, const TableHow& how,
                                                 const std::string& file, base::Diagnostics& diags) {
-  BestPrograms best(chip, fuse_within(how.fuse), how.log);
+  BestPrograms best(chip, how.fuse, how.log);
   const TableRows rows(source, axes, best, how.fuse);
   if (!can_begin(source, axes, rows, diags)) return std::nullopt;
   GrowingFile out(file);

@@ -33,7 +33,7 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   if (!read) return std::nullopt;
   const graph::Network& network = read->network;
   const graph::Uses uses(network);
-  BestPrograms best(chip, fuse_within(how.fuse), how.log);
+  BestPrograms best(chip, how.fuse, how.log);
   Schedule unfused(network, uses, chip,
                    grouping_of(network, uses, base::Fuse::kNone, best, how.jobs, how.constructing));
   std::optional<Schedule> fused;

@@ -22,18 +22,16 @@
 
 namespace tilescope::api {
 
-// Which stages of a node may share kernels where nodes may as `between` says: a node alone is not taken apart.
-inline base::Fuse fuse_within(base::Fuse between) { return between == base::Fuse::kNone ? base::Fuse::kAll : between; }
-
 // The best program of every distinct expression that was asked for. Any number of threads may ask.
 class BestPrograms {
  public:
+  // `between`: which stages of several nodes may share kernels. A node alone is not taken apart: all of its stages may.
   // Programs are kept in a file of that name, and taken from there; nowhere where it is empty.
-  BestPrograms(const arch::ArchSpec& chip, base::Fuse fuse, const std::string& log);
+  BestPrograms(const arch::ArchSpec& chip, base::Fuse between, const std::string& log);
 
-  // Constructed for the chip at the first call with such an expression, while others that ask for it wait; there are no
-  // programs where `error` says why.
-  const Ranked& of(const expr::Expression& e);
+  // Of the stages of so many nodes. Constructed for the chip at the first call with such an expression, while others
+  // that ask for it wait; there are no programs where `error` says why.
+  const Ranked& of(const expr::Expression& e, std::size_t nodes);
   std::size_t distinct() const { return found_.size(); }
   std::size_t constructed() const { return constructed_; }  // those of them that were not kept
   std::size_t kept_by_others() const { return kept_ ? kept_->of_other_versions() : 0; }
@@ -41,14 +39,14 @@ class BestPrograms {
 
  private:
   const arch::ArchSpec& chip_;
-  KnownParts known_;
-  ConstructOptions options_;
+  base::Fuse between_;
+  std::map<base::Fuse, KnownParts> known_;  // of a node alone, and of several
   std::optional<KeptPrograms> kept_;
   std::mutex changing_;
   std::condition_variable found_one_;
   std::set<std::string> in_progress_;
   std::size_t constructed_ = 0;
-  std::map<std::string, Ranked> found_;  // by expr::text_of
+  std::map<std::string, Ranked> found_;  // by which stages may share kernels, and expr::text_of
 };
 
 // Nodes that are compiled together, in ascending order.
