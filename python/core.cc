@@ -21,12 +21,17 @@ using tilescope::Work;
 
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
 using Tell = std::function<bool(std::size_t, std::size_t)>;  // takes the interpreter's lock itself
 
-Options options_of(const Settings& settings) {
+// Options as the library reads them; values of Python as texts. Holds the interpreter's lock.
+Options options_of(const py::dict& given) {
   Options out;
-  for (const auto& [name, value] : settings) out.set(name, value);
+  for (const auto& [name, value] : given) {
+    if (py::isinstance<py::bool_>(value))
+      out.set(name.cast<std::string>(), value.is(py::handle(Py_True)) ? "true" : "false");
+    else
+      out.set(name.cast<std::string>(), py::str(value));
+  }
   return out;
 }
 
@@ -40,11 +45,12 @@ py::list as_tuples(const std::vector<Message>& messages) {
 // A question, without the interpreter's lock: the table, and the notes.
 template <class Question>
 auto asked(Question question) {
-  return [question](const Work& work, const Chip& chip, const Settings& settings) {
+  return [question](const Work& work, const Chip& chip, const py::dict& given) {
+    const Options options = options_of(given);
     std::vector<Message> notes;
     auto answer = [&] {
       const py::gil_scoped_release unlocked;
-      return question(work, chip, options_of(settings), &notes);
+      return question(work, chip, options, &notes);
     }();
     return std::make_pair(std::move(answer), as_tuples(notes));
   };
@@ -152,12 +158,12 @@ PYBIND11_MODULE(_core, m) {
   m.def("simulate", asked([](auto&&... a) { return tilescope::simulate(a...); }));
   m.def("verify", asked([](auto&&... a) { return tilescope::verify(a...); }));
   m.def("explain", asked([](auto&&... a) { return tilescope::explain(a...); }));
-  m.def("sweep", [](const std::string& file, const std::string& store, const Settings& settings, const Tell& tell) {
+  m.def("sweep", [](const std::string& file, const std::string& store, const py::dict& given, const Tell& tell) {
+    Options options = options_of(given);
+    options.progress(tell);
     std::vector<Message> notes;
     const std::int64_t computed = [&] {
       const py::gil_scoped_release unlocked;
-      Options options = options_of(settings);
-      options.progress(tell);
       return tilescope::sweep(file, store, options, &notes);
     }();
     return std::make_pair(computed, as_tuples(notes));
