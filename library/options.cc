@@ -132,16 +132,17 @@ const std::vector<Setting>& settings() {
 }
 
 bool set(Options& options, std::string_view name, const std::string& value, base::Diagnostics& diags) {
-  std::vector<std::string_view> names;
-  for (const Setting& s : settings()) {
-    names.push_back(s.name);
-    if (s.name != name) continue;
-    const std::string expected = s.set(options, value);
+  const std::vector<Setting>& all = settings();
+  const auto found = std::ranges::find(all, name, &Setting::name);
+  if (found != all.end()) {
+    const std::string expected = found->set(options, value);
     if (expected.empty()) return true;
     diags.error({diags.add_source(fmt::format("option {}", name))},
                 fmt::format("expected {}, got '{}'", expected, value));
     return false;
   }
+  std::vector<std::string_view> names;
+  for (const Setting& s : all) names.push_back(s.name);
   diags.error({diags.add_source(fmt::format("option {}", name))},
               fmt::format("there is no such option{}; expected one of {}", base::did_you_mean(name, names),
                           fmt::join(names, ", ")));

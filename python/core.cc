@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -21,12 +24,17 @@ using tilescope::Work;
 
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
 using Tell = std::function<bool(std::size_t, std::size_t)>;  // takes the interpreter's lock itself
 
-Options options_of(const Settings& settings) {
+// Options as the library reads them; values of Python as texts. Holds the interpreter's lock.
+Options options_of(const py::dict& given) {
   Options out;
-  for (const auto& [name, value] : settings) out.set(name, value);
+  for (const auto& [name, value] : given) {
+    if (py::isinstance<py::bool_>(value))
+      out.set(name.cast<std::string>(), value.is(py::handle(Py_True)) ? "true" : "false");
+    else
+      out.set(name.cast<std::string>(), py::str(value));
+  }
   return out;
 }
 
@@ -40,14 +48,27 @@ py::list as_tuples(const std::vector<Message>& messages) {
 // A question, without the interpreter's lock: the table, and the notes.
 template <class Question>
 auto asked(Question question) {
-  return [question](const Work& work, const Chip& chip, const Settings& settings) {
+  return [question](const Work& work, const Chip& chip, const py::dict& given) {
+    const Options options = options_of(given);
     std::vector<Message> notes;
     auto answer = [&] {
       const py::gil_scoped_release unlocked;
-      return question(work, chip, options_of(settings), &notes);
+      return question(work, chip, options, &notes);
     }();
     return std::make_pair(std::move(answer), as_tuples(notes));
   };
+}
+
+// A sweep frees what its next point asks for again. Memory that went back to the system in between would have to be
+// cleared each time, as the command line avoids too. Once a process; other calls leave its allocator alone.
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  static const bool kDone = [] {
+    constexpr int kKept = 256 << 20, kGrowth = 16 << 20;  // bytes
+    return mallopt(M_TRIM_THRESHOLD, kKept) + mallopt(M_MMAP_THRESHOLD, kKept) + mallopt(M_TOP_PAD, kGrowth) == 3;
+  }();
+  static_cast<void>(kDone);
+#endif
 }
 
 py::object cell(const Table& t, std::size_t row, std::size_t column) {
@@ -152,12 +173,13 @@ PYBIND11_MODULE(_core, m) {
   m.def("simulate", asked([](auto&&... a) { return tilescope::simulate(a...); }));
   m.def("verify", asked([](auto&&... a) { return tilescope::verify(a...); }));
   m.def("explain", asked([](auto&&... a) { return tilescope::explain(a...); }));
-  m.def("sweep", [](const std::string& file, const std::string& store, const Settings& settings, const Tell& tell) {
+  m.def("sweep", [](const std::string& file, const std::string& store, const py::dict& given, const Tell& tell) {
+    keep_freed_memory();
+    Options options = options_of(given);
+    options.progress(tell);
     std::vector<Message> notes;
     const std::int64_t computed = [&] {
       const py::gil_scoped_release unlocked;
-      Options options = options_of(settings);
-      options.progress(tell);
       return tilescope::sweep(file, store, options, &notes);
     }();
     return std::make_pair(computed, as_tuples(notes));

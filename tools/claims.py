@@ -63,12 +63,10 @@ STALE = " **stale**"
 HEAD = """<!-- Rendered from claims.yaml by ./dev claims; do not edit. -->
 # Claims and known gaps
 
-[claims.yaml](claims.yaml) has each row's command. `./dev claims NAME` runs it and records value, commit and date;
-`./dev claims` runs all rows, `--list` names them.
-exact: the value is the same on every machine; but for slow rows, `./dev check` runs the command and compares.
-roofline: a time was measured on a machine that did so much of the benchmark `Roofline`, whose code does not change.
-**stale**: what the value depends on has changed since, or the last run gave no value.
-*missed*: the value is not what was aimed at.
+`./dev claims NAME` runs a row's command of [claims.yaml](claims.yaml) and records value, commit and date.
+exact: the same on every machine; `./dev check` compares it, but for slow rows.
+roofline: a time is of a machine with this speed of the benchmark `Roofline`, whose code does not change.
+**stale**: what the value depends on has changed since. *missed*: the value misses its aim.
 """
 README_FIRST = "<!-- claims: this table is rendered by ./dev claims -->"
 README_LAST = "<!-- end of claims -->"

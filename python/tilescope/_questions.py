@@ -10,17 +10,13 @@ from ._messages import RawMessage, warn
 from ._table import Row, Table
 from ._work import Programs, Work
 
-Question = Callable[[_core.Work, _core.Chip, List[Tuple[str, str]]], Tuple[_core.Table, List[RawMessage]]]
+Question = Callable[[_core.Work, _core.Chip, Dict[str, Any]], Tuple[_core.Table, List[RawMessage]]]
 
 
-def settings_of(options: dict[str, Any]) -> List[Tuple[str, str]]:
-    """Options as the library reads them."""
-    return [(name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in options.items()]
-
-
-def _ask(question: Question, work: Work, chip: Chip, options: dict[str, Any]) -> _core.Table:
-    table, messages = question(work._core, chip._core, settings_of(options))
-    warn(messages)
+def _ask(question: Question, work: Work, chip: Chip, options: Dict[str, Any]) -> _core.Table:
+    table, messages = question(work._core, chip._core, options)
+    if messages:
+        warn(messages)
     return table
 
 
@@ -28,7 +24,7 @@ class Ranked(Table):
     """Programs with their predicted times; of every operator the best first. They can be asked about again."""
 
     def __init__(self, core: _core.Table, work: Work, chip: Chip) -> None:
-        super().__init__(core, lambda: f"{work._core.title()} on {chip.name}")
+        super().__init__(core, ("{} on {}", work, chip))
         self.work = work
         self.chip = chip
 
@@ -75,23 +71,23 @@ def predict(work: Work, chip: Chip, **options: Any) -> Table:
     """Predicted times: of given programs, else of the best program of every operator."""
     table = _ask(_core.predict, work, chip, options)
     if isinstance(work, Programs):
-        return Table(table, lambda: f"{work._core.title()} on {chip.name}")
+        return Table(table, ("{} on {}", work, chip))
     return Ranked(table, work, chip)
 
 
 def simulate(work: Work, chip: Chip, **options: Any) -> Table:
     """Simulated times, next to the predicted ones. Forks worker processes."""
-    return Table(_ask(_core.simulate, work, chip, options), f"{work._core.title()} simulated on {chip.name}")
+    return Table(_ask(_core.simulate, work, chip, options), ("{} simulated on {}", work, chip))
 
 
 def verify(work: Work, chip: Chip, **options: Any) -> Table:
     """Whether programs compute what their expressions say; takes a C++ compiler."""
-    return Table(_ask(_core.verify, work, chip, options), f"{work._core.title()} verified for {chip.name}")
+    return Table(_ask(_core.verify, work, chip, options), ("{} verified for {}", work, chip))
 
 
 def explain(work: Work, chip: Chip, **options: Any) -> Table:
     """How times depend on every number of the chip, strongest first."""
-    return Table(_ask(_core.explain, work, chip, options), f"what decides {work._core.title()} on {chip.name}")
+    return Table(_ask(_core.explain, work, chip, options), ("what decides {} on {}", work, chip))
 
 
 def options() -> Table:

@@ -11,7 +11,6 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Uni
 
 from . import _core
 from ._messages import RawMessage, warn
-from ._questions import settings_of
 from ._table import Row, Table
 
 
@@ -34,6 +33,8 @@ class Sweep:
 
     # The store is read again when this share of all rows is new.
     _STEP = 0.05
+    # A number of rows that a loop waits for; without one a row wakes no thread.
+    _wanted = float("inf")
 
     def __init__(self, file: str, store: str, title: str, options: Dict[str, Any]) -> None:
         self.store = store
@@ -46,14 +47,14 @@ class Sweep:
         self._messages: List[RawMessage] = []
         self._moved = threading.Condition()
         self._ended = False
-        self._settings = settings_of(options)
+        self._options = options
         self._thread = threading.Thread(target=self._run, args=(file,), daemon=True)
         _running.add(self)
         self._thread.start()
 
     def _run(self, file: str) -> None:
         try:
-            self.computed, self._messages = _core.sweep(file, self.store, self._settings, self._progress)
+            self.computed, self._messages = _core.sweep(file, self.store, self._options, self._progress)
         except BaseException as failed:  # which the reader raises
             self._failed = failed
         with self._moved:
@@ -62,17 +63,22 @@ class Sweep:
         _running.discard(self)
 
     def _progress(self, done: int, all_rows: int) -> bool:
-        with self._moved:
-            self.done, self.all = done, all_rows
-            self._moved.notify_all()
+        self.done, self.all = done, all_rows
+        if done >= self._wanted:
+            with self._moved:
+                self._moved.notify_all()
         return self._stop
 
     def _wait(self, seen: int) -> None:
         """Waits until the sweep ended or has enough rows that were not seen."""
         try:
             with self._moved:
-                while not self._ended and self.done - seen < max(1, self._STEP * self.all):
+                while not self._ended:
+                    self._wanted = seen + max(1, self._STEP * self.all)
+                    if self.done >= self._wanted:
+                        break
                     self._moved.wait(0.2)
+                self._wanted = float("inf")
         except KeyboardInterrupt:
             self.stop()
             raise
@@ -84,9 +90,11 @@ class Sweep:
 
     def wait(self) -> Sweep:
         """Waits for the end; raises what ended the sweep."""
-        while not self._ended:
-            self._wait(self.done)
-        self._thread.join()
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.stop()
+            raise
         warn(self._messages)
         if self._failed is not None:
             raise self._failed

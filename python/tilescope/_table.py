@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import html
 import json
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 from . import _core
 
 if TYPE_CHECKING:
     import numpy
     import pandas
+
+    from ._chip import Chip
+    from ._work import Work
+
+    # A text, or a form for the titles of work and chip: making those takes longer than reading a cell.
+    Title = Union[str, Tuple[str, Work, Chip]]
 
 # The kinds of cells, as enum tilescope_kind has them.
 _NUMBER, _INTEGER, _TRUTH, _TEXT, _DOCUMENT = 1, 2, 3, 4, 5
@@ -68,15 +74,19 @@ class Row:
 class Table(Sequence[Row]):
     """The answer to a question: a sequence of rows. A name as an index is a whole column."""
 
-    def __init__(self, core: _core.Table, title: Union[str, Callable[[], str]] = "") -> None:
+    _columns: Optional[Dict[str, Column]] = None  # as are the places of columns, made when they are asked for
+    _places: Optional[Dict[str, int]] = None
+
+    def __init__(self, core: _core.Table, title: Title = "") -> None:
         self._core = core
-        self._named = title  # a function where making the title takes longer than reading a cell
-        self._columns: Optional[Dict[str, Column]] = None
-        self._places: Dict[str, int] = {}
+        self._named = title
 
     @property
     def _title(self) -> str:
-        return self._named if isinstance(self._named, str) else self._named()
+        if isinstance(self._named, str):
+            return self._named
+        form, work, chip = self._named
+        return form.format(work._core.title(), chip.name)
 
     @property
     def columns(self) -> Dict[str, Column]:
@@ -144,6 +154,8 @@ class Table(Sequence[Row]):
         return [self._core.cell(r, place) for r in range(len(self))]
 
     def _place_of(self, name: str) -> int:
+        if self._places is None:
+            self._places = {}
         place = self._places.get(name)
         if place is None:
             place = self._core.find(name)
