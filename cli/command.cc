@@ -89,6 +89,14 @@ int report(const base::Diagnostics& diags) {
   return kBadInput;
 }
 
+int print_file(const std::string& path) {
+  base::Diagnostics diags;
+  const auto text = base::read_file(path, diags.add_source(path), diags);
+  if (!text) return report(diags);
+  fmt::print("{}", *text);
+  return kDone;
+}
+
 void report_notes(const base::Diagnostics& diags) {
   for (const base::Diagnostic& note : diags.notes()) fmt::print(stderr, "note: {}\n", diags.format(note));
 }

@@ -89,6 +89,8 @@ void add_dtype(CLI::App& command, std::string& dtype);
 
 // Prints errors to stderr, one per line; returns the status of bad input.
 int report(const base::Diagnostics& diags);
+// Prints a file to stdout; the status.
+int print_file(const std::string& path);
 // Prints notes to stderr.
 void report_notes(const base::Diagnostics& diags);
 

@@ -115,15 +115,6 @@ int show(const NetworkOptions& o) {
   return kDone;
 }
 
-int print_schema() {
-  const std::string path = api::network_schema_path();
-  base::Diagnostics diags;
-  const auto text = base::read_file(path, diags.add_source(path), diags);
-  if (!text) return report(diags);
-  fmt::print("{}", *text);
-  return kDone;
-}
-
 int check_values(const NetworkOptions& o) {
   base::Diagnostics diags;
   const auto checked = api::check_network_values(o.source.name, o.values, diags);
@@ -278,7 +269,7 @@ void add_network(CLI::App& app, int& status) {
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");
-  schema->callback([&status] { status = print_schema(); });
+  schema->callback([&status] { status = print_file(api::network_schema_path()); });
 }
 
 }  // namespace tilescope::cli

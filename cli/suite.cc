@@ -98,15 +98,6 @@ int check(const SuiteOptions& o) {
   return status;
 }
 
-int print_schema() {
-  const std::string path = api::suite_schema_path();
-  base::Diagnostics diags;
-  const auto text = base::read_file(path, diags.add_source(path), diags);
-  if (!text) return report(diags);
-  fmt::print("{}", *text);
-  return kDone;
-}
-
 void add_variables(CLI::App& command, SuiteOptions& o) {
   command.add_option("--size", o.sizes, "Values of the suite's variables: seq=2048,batch=8")->check(some_text());
   add_dtype(command, o.dtype);
@@ -137,7 +128,7 @@ void add_suite(CLI::App& app, int& status) {
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "One JSON document on stdout, as without this option");
-  schema->callback([&status] { status = print_schema(); });
+  schema->callback([&status] { status = print_file(api::suite_schema_path()); });
 }
 
 }  // namespace tilescope::cli

@@ -32,15 +32,6 @@ struct SweepOptions {
 
 constexpr int kMaxShards = 100'000;
 
-int print_schema() {
-  const std::string path = experiments::sweep_schema_path();
-  base::Diagnostics diags;
-  const auto text = base::read_file(path, diags.add_source(path), diags);
-  if (!text) return report(diags);
-  fmt::print("{}", *text);
-  return kDone;
-}
-
 base::Value to_document(const SweepRun& run, const std::string& store) {
   base::Map out = {{"store", store}};
   base::Value state = experiments::to_document(run.state);
@@ -234,7 +225,7 @@ void add_sweep(CLI::App& app, int& status) {
   command->callback([o, file, store, &status] {
     if (!o->schema && file->empty()) throw CLI::RequiredError("SPEC");
     if (!o->schema && store->empty()) throw CLI::RequiredError("--store");
-    status = o->schema ? print_schema() : o->slurm ? run_slurm(*o) : run(*o);
+    status = o->schema ? print_file(experiments::sweep_schema_path()) : o->slurm ? run_slurm(*o) : run(*o);
   });
 }
 

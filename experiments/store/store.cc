@@ -209,6 +209,12 @@ std::vector<StoredSweep> Store::sweeps() const {
   });
 }
 
+std::optional<StoredSweep> Store::sweep(std::string_view title) const {
+  for (StoredSweep& s : sweeps())
+    if (s.title == title) return std::move(s);
+  return std::nullopt;
+}
+
 std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<StoredPoint> out;

@@ -214,6 +214,8 @@ class Store {
   std::string tool_version() const;
   // The sweeps in the order in which they were first run.
   std::vector<StoredSweep> sweeps() const;
+  // The one of that title; nullopt where there is none.
+  std::optional<StoredSweep> sweep(std::string_view title) const;
   // The points: bases first, then the grid in the order of the axes' values, the last axis fastest. A shard has only
   // its own points and a plan those that it chose, with the numbers that they have in the whole grid.
   std::vector<StoredPoint> points(const StoredSweep& sweep) const;

@@ -60,32 +60,21 @@ class ChipReader {
       std::iota(all.begin(), all.end(), std::size_t{0});
       return all;
     }
-    using From = SweepPrograms::From;
-    std::map<std::vector<std::size_t>, std::size_t> grid;  // points of constructed programs, by index
-    std::vector<std::vector<const PlannedPoint*>> same_as_base(spec_.bases.size());
-    for (const PlannedPoint& p : plan_.points) {
-      if (!p.programs || spec_.programs[*p.programs].from != From::kConstruct) continue;
-      grid.emplace(p.index, p.point.ordinal);
-      if (p.request == p.base) same_as_base[p.base].push_back(&p);
-    }
+    const PointGrid grid = constructed_points(spec_, plan_);
+    std::vector<bool> of_base(spec_.bases.size());  // whether its own programs are taken
     std::set<std::size_t> out;
     const auto add_neighbours = [&](const PlannedPoint& p) {
-      for (std::size_t axis = 1; axis < p.index.size(); ++axis)
-        for (const int step : {-1, 1}) {
-          std::vector<std::size_t> index = p.index;
-          index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
-          if (const auto at = grid.find(index); at != grid.end()) out.insert(plan_.points[at->second].request);
-        }
+      for (const PlannedPoint* n : neighbours_of(p, grid)) out.insert(n->request);
     };
     for (std::size_t b = 0; b < spec_.bases.size(); ++b) out.insert(b);
     for (const std::size_t ordinal : points) {
       const PlannedPoint& p = plan_.points[ordinal];
       out.insert(p.request);
-      const bool constructed = p.programs && spec_.programs[*p.programs].from == From::kConstruct;
-      if (constructed) add_neighbours(p);
-      if (constructed || (p.programs && spec_.programs[*p.programs].from == From::kFile)) continue;
-      for (const PlannedPoint* same : same_as_base[p.base]) add_neighbours(*same);  // the base's own search
+      if (is_constructed(p, spec_)) add_neighbours(p);  // none of a base as it is, which has no index
+      if (!p.programs || spec_.programs[*p.programs].from == SweepPrograms::From::kBase) of_base[p.base] = true;
     }
+    for (const auto& [index, p] : grid)
+      if (p->request == p->base && of_base[p->base]) add_neighbours(*p);
     return {out.begin(), out.end()};
   }
 
@@ -138,6 +127,28 @@ class ChipReader {
 };
 
 }  // namespace
+
+bool is_constructed(const PlannedPoint& p, const SweepSpec& spec) {
+  return !p.programs || spec.programs[*p.programs].from == SweepPrograms::From::kConstruct;
+}
+
+PointGrid constructed_points(const SweepSpec& spec, const SweepPlan& plan) {
+  PointGrid out;
+  for (const PlannedPoint& p : plan.points)
+    if (is_constructed(p, spec) && !p.point.is_base) out.emplace(p.index, &p);
+  return out;
+}
+
+std::vector<const PlannedPoint*> neighbours_of(const PlannedPoint& p, const PointGrid& grid) {
+  std::vector<const PlannedPoint*> out;
+  for (std::size_t axis = 1; axis < p.index.size(); ++axis)
+    for (const int step : {-1, 1}) {
+      std::vector<std::size_t> index = p.index;
+      index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
+      if (const auto at = grid.find(index); at != grid.end()) out.push_back(at->second);
+    }
+  return out;
+}
 
 bool read_chips(const SweepSpec& spec, SweepPlan& plan, const std::vector<std::size_t>& points,
                 const PlanRequest& request) {

@@ -39,6 +39,18 @@ Value to_document(const ObjectivesAtPoint& p, const StoredSweep& sweep, const st
 
 }  // namespace
 
+Counts most_often_first(const std::map<std::string, std::size_t>& counts) {
+  Counts out(counts.begin(), counts.end());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
+}
+
+List to_list(const Counts& counts) {
+  List out;
+  for (const auto& [why, n] : counts) out.emplace_back(Map{{"why", why}, {"count", n}});
+  return out;
+}
+
 std::optional<SweepFront> sweep_front(const Store& store, const StoredSweep& sweep, std::size_t keep) {
   if (!sweep.objectives) return std::nullopt;
   SweepFront out;
@@ -81,14 +93,12 @@ std::optional<SweepFront> sweep_front(const Store& store, const StoredSweep& swe
     out.nearest = at_point(points[*nearest], judgements[*nearest], out.objectives);
     out.nearest_misses = objectives.worst_of(judgements[*nearest]);
   }
-  out.lacking.assign(lacking.begin(), lacking.end());
-  std::stable_sort(out.lacking.begin(), out.lacking.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  out.lacking = most_often_first(lacking);
   return out;
 }
 
 Value to_document(const SweepFront& f, const StoredSweep& sweep) {
-  List objectives, front, best, lacking;
+  List objectives, front, best;
   for (std::size_t o = 0; o < f.objectives.size(); ++o)
     objectives.emplace_back(Map{{"name", f.objectives[o].name},
                                 {"column", f.objectives[o].column},
@@ -96,8 +106,7 @@ Value to_document(const SweepFront& f, const StoredSweep& sweep) {
                                 {"goal", f.most[o] ? "max" : "min"}});
   for (const ObjectivesAtPoint& p : f.points) front.emplace_back(to_document(p, sweep, f.objectives));
   for (const ObjectivesAtPoint& p : f.best) best.emplace_back(to_document(p, sweep, f.objectives));
-  for (const auto& [why, n] : f.lacking) lacking.emplace_back(Map{{"why", why}, {"count", n}});
-  Map out = {{"objectives", std::move(objectives)},
+  return Map{{"objectives", std::move(objectives)},
              {"points", Map{{"feasible", f.feasible},
                             {"infeasible", f.infeasible},
                             {"pruned", f.pruned},
@@ -105,13 +114,9 @@ Value to_document(const SweepFront& f, const StoredSweep& sweep) {
                             {"on_front", f.size}}},
              {"front", std::move(front)},
              {"best", std::move(best)},
-             {"nearest", Value()},
+             {"nearest", f.nearest ? to_document(*f.nearest, sweep, f.objectives) : Value()},
              {"nearest_misses", base::unless_empty(f.nearest_misses)},
-             {"lacking", std::move(lacking)}};
-  if (f.nearest)
-    for (base::Entry& e : out)
-      if (e.key == "nearest") e.value = to_document(*f.nearest, sweep, f.objectives);
-  return out;
+             {"lacking", to_list(f.lacking)}};
 }
 
 }  // namespace tilescope::experiments

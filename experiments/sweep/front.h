@@ -4,6 +4,7 @@
 // meets the constraints.
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,11 @@
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
+
+// Messages and how often each occurs, most frequent first; as a list of {"why","count"}.
+using Counts = std::vector<std::pair<std::string, std::size_t>>;
+Counts most_often_first(const std::map<std::string, std::size_t>& counts);
+base::List to_list(const Counts& counts);
 
 // A point with the values of the objectives, in the units in which they are shown; nullopt where one is not known.
 struct ObjectivesAtPoint {
@@ -34,7 +40,7 @@ struct SweepFront {
   std::optional<ObjectivesAtPoint> nearest;               // of least violation, where none is feasible
   std::string nearest_misses;                             // the constraint that it violates most, and its value
   // Why points have no value, and how many: "v100: no energy: ...", most frequent first.
-  std::vector<std::pair<std::string, std::size_t>> lacking;
+  Counts lacking;
   std::vector<Judgement> judgements;  // of all points of the sweep, bases too
 };
 

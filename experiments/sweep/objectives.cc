@@ -243,12 +243,12 @@ void read_plan(const Value& v, const SweepFile& file, SweepSpec& out) {
       out.choice.by = By::kNsga2;
     }
   }
-  if (out.choice.by == By::kGrid || out.objectives) return;
+  if (!out.choice.is_planned() || out.objectives) return;
   out.objectives = SweepObjectives{{{{"time", "time"}}, {}, {}}, v.at, {}};
 }
 
 bool check_shards(const SweepSpec& spec, Diagnostics& diags) {
-  if (spec.choice.by == PointChoice::By::kGrid) return true;
+  if (!spec.choice.is_planned()) return true;
   diags.error(spec.choice.at,
               "plan: a shard has its own points alone, and this plan chooses the next ones by all that "
               "are judged; leave it out, or sweep without shards");

@@ -78,11 +78,10 @@ class Planner {
     stop_ = request.stop;
     if (!add_bases() || !add_grid() || !check_evaluations()) return std::nullopt;
     plan_.chips.resize(plan_.requests.size());
-    const bool grid = spec_.choice.by == PointChoice::By::kGrid;
     std::vector<std::size_t> asked;
     for (const PlannedPoint& p : plan_.points) {
       const bool mine = !request.shard || p.point.ordinal % request.shard->count == request.shard->index;
-      if (grid ? mine : p.point.is_base) asked.push_back(p.point.ordinal);
+      if (spec_.choice.is_planned() ? p.point.is_base : mine) asked.push_back(p.point.ordinal);
     }
     if (!read_chips(spec_, plan_, asked, request)) return std::nullopt;
     if (!accepts_any()) read_until_accepted(request);

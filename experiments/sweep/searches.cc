@@ -38,6 +38,7 @@ std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Rest
 }
 
 void SweepSearches::expect(std::size_t search, std::size_t workload) {
+  workload = workloads_[workload].searched_as;
   std::shared_ptr<Found>& found = found_[{search, workload}];
   if (found == nullptr) {
     found = std::make_shared<Found>();
@@ -46,7 +47,8 @@ void SweepSearches::expect(std::size_t search, std::size_t workload) {
   ++found->expected;
 }
 
-std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::size_t workload, double& cpu_us) {
+std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::size_t workload) {
+  workload = workloads_[workload].searched_as;
   std::shared_ptr<Found> found;
   {
     const std::lock_guard lock(lock_);
@@ -65,7 +67,7 @@ std::shared_ptr<const api::Ranked> SweepSearches::of(std::size_t search, std::si
         workloads_[workload].expression, *s.chip, {{api::Search::kRoller}, s.keep, s.restrictions}, &shared.pools));
     if (!shared.asked.insert(s.pool).second) recomputed_ += shared.pools.made() - made;
     if (--shared.to_ask[s.geometry] == 0 && !more_later_) shared.pools.drop(*s.chip);
-    cpu_us += 1e3 * programs->construct_ms;
+    construct_cpu_ms_ += programs->construct_ms;
     found->programs = std::move(programs);
   }
   return found->programs;

@@ -13,8 +13,8 @@
 
 #include "base/option.h"
 #include "experiments/objectives/stored.h"
-#include "experiments/sweep/detail/runner.h"
-#include "experiments/sweep/detail/space.h"
+#include "experiments/sweep/detail/chooser.h"
+#include "experiments/sweep/detail/run.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -158,14 +158,13 @@ std::optional<Values> stored_values(const std::string& path, const SweepSpec& sp
   const auto store = Store::open(path, diags);
   if (!store) return std::nullopt;
   Values out;
-  for (const StoredSweep& sweep : store->sweeps()) {
-    if (sweep.title != spec.title) continue;
-    const std::vector<StoredPoint> points = store->points(sweep);
-    const std::vector<Judgement> judgements = judgements_of(*store, sweep);
-    for (std::size_t i = 0; i < points.size(); ++i)
-      if (!points[i].is_base && judgements[i].values.front())
-        out[points[i].ordinal - spec.bases.size()] = *judgements[i].values.front();
-  }
+  const auto sweep = store->sweep(spec.title);
+  if (!sweep) return out;
+  const std::vector<StoredPoint> points = store->points(*sweep);
+  const std::vector<Judgement> judgements = judgements_of(*store, *sweep);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (!points[i].is_base && judgements[i].values.front())
+      out[points[i].ordinal - spec.bases.size()] = *judgements[i].values.front();
   return out;
 }
 

@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::size_t kShownOfFront = 20;
 
-using Counts = std::vector<std::pair<std::string, std::size_t>>;
-
-Counts most_often_first(const std::map<std::string, std::size_t>& counts) {
-  Counts out(counts.begin(), counts.end());
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  return out;
-}
-
-base::List to_list(const Counts& counts) {
-  base::List out;
-  for (const auto& [why, n] : counts) out.emplace_back(base::Map{{"why", why}, {"count", n}});
-  return out;
-}
-
 base::Value to_document(const RankedPoint& p, const StoredSweep& sweep) {
   base::Map at;
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) at.push_back({sweep.axes[a].name, p.point.at[a].text});

@@ -28,9 +28,9 @@ struct SweepState {
   std::size_t failed = 0;                                // points with an operator that has no time
   std::size_t rows = 0, rows_done = 0, rows_failed = 0;  // bases included
   std::vector<RankedPoint> bases, best;  // `best`: least total first, of those that meet the constraints
-  std::vector<std::pair<std::string, std::size_t>> refusals, failures;  // messages and counts, most frequent first
-  std::optional<MultiFidelityResult> multi_fidelity;                    // only of a sweep that is_multi_fidelity
-  std::vector<StoredPoint> places;                                      // its points, only of such a sweep
+  Counts refusals, failures;
+  std::optional<MultiFidelityResult> multi_fidelity;  // only of a sweep that is_multi_fidelity
+  std::vector<StoredPoint> places;                    // its points, only of such a sweep
 
   std::optional<SweepFront> front;  // only of a sweep that has objectives
 

@@ -8,6 +8,7 @@
 #include "api/simulate/evaluate.h"
 #include "base/hash.h"
 #include "experiments/sweep/detail/task.h"
+#include "tile/program_json.h"
 
 namespace tilescope::experiments {
 
@@ -15,15 +16,13 @@ SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter
     : spec_(spec),
       plan_(plan),
       store_(store),
-      searches_(spec.workloads, pool_bytes, spec.choice.by != PointChoice::By::kGrid),
-      sequence_hash_(sequence_hash()) {
-  of_points_.resize(plan.points.size());
-  for (const PlannedPoint& p : plan.points)
-    if (is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
-}
+      searches_(spec.workloads, pool_bytes, spec.choice.is_planned()),
+      sequence_hash_(sequence_hash()),
+      grid_(constructed_points(spec, plan)),
+      of_points_(plan.points.size()) {}
 
-std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, const std::function<bool()>& stop) {
-  if (!add_chips(stop)) return std::nullopt;
+bool SweepTasks::put(const std::optional<Shard>& shard, const std::function<bool()>& stop) {
+  if (!add_chips(stop)) return false;
   std::vector<NewWorkload> workloads;
   for (const SweepWorkload& w : spec_.workloads) {
     workload_ids_.push_back(store_.workload(w.document));
@@ -33,7 +32,7 @@ std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, c
   for (const PlannedPoint& p : plan_.points)
     if (p.asked) asked.push_back(p.point.ordinal);
   const auto points = add_points(asked, stop);
-  if (!points) return std::nullopt;
+  if (!points) return false;
   const auto multi_fidelity = spec_.multi_fidelity ? std::optional(spec_.multi_fidelity->asked) : std::nullopt;
   const char* evaluator = multi_fidelity ? "multi-fidelity" : spec_.simulate ? "sim" : "model";
   StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, evaluator, plan_.axes, {}, multi_fidelity};
@@ -42,7 +41,11 @@ std::optional<std::int64_t> SweepTasks::put(const std::optional<Shard>& shard, c
   const std::string plan = plan_hash();
   if (shard) sweep.shards = StoredShards{shard->count, plan_.points.size(), plan, true, {shard->index}, {}};
   sweep_ = store_.put_sweep(sweep, *points, workloads, plan);
-  return sweep_;
+  // Every point that is chosen later takes what is found for the bases too: it is kept.
+  for (std::size_t b = 0; b < spec_.bases.size() && spec_.choice.is_planned(); ++b)
+    if (of_points_[b] && tasks_[*of_points_[b]].search)
+      for (std::size_t w = 0; w < workloads.size(); ++w) searches_.expect(*tasks_[*of_points_[b]].search, w);
+  return true;
 }
 
 bool SweepTasks::add(const std::vector<std::size_t>& points, const std::function<bool()>& stop) {
@@ -55,7 +58,7 @@ bool SweepTasks::add(const std::vector<std::size_t>& points, const std::function
 void SweepTasks::end_plan() { store_.put_plan(sweep_, *stored_plan(true)); }
 
 std::optional<StoredPlan> SweepTasks::stored_plan(bool ended) const {
-  if (spec_.choice.by == PointChoice::By::kGrid) return std::nullopt;
+  if (!spec_.choice.is_planned()) return std::nullopt;
   return StoredPlan{spec_.choice.text(), plan_.points.size() - spec_.bases.size(), ended};
 }
 
@@ -126,7 +129,7 @@ NewPoint SweepTasks::add_point(const PlannedPoint& p) {
   t.restrictions = p.restrictions;
   t.base = p.base;
   t.simulate = spec_.simulate;
-  if (is_constructed(p)) {
+  if (is_constructed(p, spec_)) {
     t.simulated_first = spec_.simulated_first;
     search_for(t, p);
   }
@@ -155,10 +158,6 @@ std::size_t SweepTasks::add_reference(const PlannedPoint& p) {
   return task;
 }
 
-bool SweepTasks::is_constructed(const PlannedPoint& p) const {
-  return !p.programs || spec_.programs[*p.programs].from == SweepPrograms::From::kConstruct;
-}
-
 // The task's own search and those beside it, under the same restrictions: its base's, and those of its neighbours,
 // one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
 void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
@@ -179,35 +178,76 @@ void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
       t.beside.push_back(search);
   };
   add(*plan_.chips[p.base]);
-  for (std::size_t axis = 1; axis < at->index.size(); ++axis)
-    for (const int step : {-1, 1}) {
-      std::vector<std::size_t> index = at->index;
-      index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
-      const auto neighbour = grid_.find(index);
-      if (neighbour == grid_.end() || !neighbour->second->chip) continue;
-      if (restrict_alike(neighbour->second->restrictions, t.restrictions)) add(*plan_.chips[*neighbour->second->chip]);
-    }
+  for (const PlannedPoint* n : neighbours_of(*at, grid_))
+    if (n->chip && restrict_alike(n->restrictions, t.restrictions)) add(*plan_.chips[*n->chip]);
 }
 
 std::size_t SweepTasks::add_task(Task t) {
   std::vector<std::string> beside;
   for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
-  const api::SimulationMode mode = spec_.multi_fidelity ? spec_.multi_fidelity->mode : api::SimulationMode::kSampled;
-  t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
-                                              {t.simulate ? std::optional(mode) : std::nullopt, t.simulated_first},
-                                              sequence_hash_));
-  t.left = spec_.workloads.size();
+  t.request = store_.request(request_document(
+      t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
+      {t.simulate ? std::optional(spec_.simulation_mode()) : std::nullopt, t.simulated_first}, sequence_hash_));
   const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
   if (fresh) tasks_.push_back(std::move(t));
   return entry->second;
+}
+
+std::vector<std::size_t> SweepTasks::add_simulations(const StoredMultiFidelity& stage,
+                                                     const std::vector<JudgedPoint>& points,
+                                                     const std::vector<std::pair<std::size_t, Chosen>>& chosen) {
+  std::map<std::size_t, std::size_t> simulations;  // tasks, by the first of the points that they are of
+  std::map<std::size_t, Chosen> reasons;
+  for (const auto& [i, reason] : chosen) {
+    const std::size_t first = points[i].same_as;
+    if (!simulations.contains(first)) simulations[first] = add_simulation(of_points_[points[first].ordinal].value());
+    reasons[i] = reason;
+  }
+  std::vector<ChosenPoint> stored;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto simulation = simulations.find(points[i].same_as);
+    if (simulation == simulations.end()) continue;
+    const auto reason = reasons.find(i);
+    stored.push_back({points[i].ordinal, reason == reasons.end() ? Chosen::kNot : reason->second,
+                      tasks_[simulation->second].request});
+  }
+  store_.choose(sweep_, stage, stored);
+  std::vector<std::size_t> out;
+  for (const auto& [first, task] : simulations) out.push_back(task);
+  return out;
+}
+
+// A row of a sequence is made with those of all operators, whichever of them are there, and equal ones at once.
+void SweepTasks::expect_searches(const std::vector<Unit>& rows) {
+  if (rows.empty() || !tasks_[rows.front().task].search) return;
+  const Task& t = tasks_[rows.front().task];
+  for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
+    const bool alike = spec_.sequence && spec_.workloads[w].searched_as != w;
+    const auto is_of = [&](const Unit& row) { return row.workload == w; };
+    if (alike || (!spec_.sequence && std::none_of(rows.begin(), rows.end(), is_of))) continue;
+    searches_.expect(*t.search, w);
+    for (const std::size_t search : t.beside) searches_.expect(search, w);
+  }
+}
+
+std::optional<tile::RProgram> SweepTasks::program_of(Unit u) const {
+  const auto text = store_.program_of(key_of(u));
+  if (!text) return std::nullopt;
+  base::Diagnostics own;
+  const Task& t = tasks_[u.task];
+  const auto document = base::read_json(*text, own.add_source("program"), own);
+  auto program = document ? tile::read_program(*document, *t.chip, own) : std::nullopt;
+  if (!program)
+    throw_damaged_content(store_.path(), fmt::format("the program of operator {} on {}",
+                                                     spec_.workloads[u.workload].name, spec_.bases[t.base].name));
+  return program;
 }
 
 std::size_t SweepTasks::add_simulation(std::size_t task) {
   Task t = tasks_[task];
   t.judges = task;
   t.simulate = true;
-  t.is_reference = t.failed = false;
-  t.weighted_us = 0;
+  t.is_reference = false;
   return add_task(std::move(t));
 }
 

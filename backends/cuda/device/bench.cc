@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
+#include <cstring>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "backends/cuda/detail/driver_version.h"
@@ -17,22 +16,16 @@
 namespace tilescope::cuda::device {
 namespace {
 
-constexpr int kBatch = 16;  // repeats between two looks at the clock, at most
 constexpr unsigned char kPoisons[] = {0xff, 0xa5};
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-double quantile(const std::vector<double>& sorted, double share) {
-  const auto at = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
-  return sorted[at];
-}
 
 }  // namespace
 
 Bench::Bench(const Plan& plan)
-    : plan_(plan), telemetry_(driver_.device().bus), vendors_(driver_), contents_(driver_, plan.helpers) {}
+    : plan_(plan),
+      telemetry_(driver_.device().bus),
+      vendors_(driver_),
+      contents_(driver_, plan.helpers),
+      timer_(driver_, telemetry_, contents_) {}
 
 std::string Bench::device() const {
   const DeviceFigures& d = driver_.device();
@@ -76,13 +69,13 @@ std::string Bench::row_of(const Task& task) {
   row.add("device", driver_.device().name);
   row.add("driver", telemetry_.driver_version());
   row.add("cuda", version_text(driver_.device().cuda));
-  const auto begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   try {
     measure(task, row);
   } catch (const DeviceError& e) {
     row.add("error", e.what());
   }
-  row.add("task_s", seconds_since(begin));
+  row.add("task_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return row.text();
 }
 
@@ -91,7 +84,7 @@ std::string Bench::run_once(const Task& task) {
     const std::vector<DeviceMemory> memory = allocated(task);
     std::unique_ptr<DeviceModule> module;
     if (!task.module.empty()) module = std::make_unique<DeviceModule>(driver_, task.module);
-    for (const auto& step : prepared(task, module.get(), memory)) step();
+    for (const auto& step : prepared(task, module.get(), memory)) step(nullptr);
     synchronize();
   } catch (const DeviceError& e) {
     return task.id + ": " + e.what();
@@ -109,26 +102,10 @@ void Bench::measure(const Task& task, JsonObject& row) {
     row.add("values", wrong.empty() ? "ok" : "wrong");
     if (!wrong.empty()) throw DeviceError(wrong);
   }
-  if (task.timing) time(*task.timing, queue, row);
-  if (task.energy_seconds > 0) measure_energy(task, queue, row);
+  if (task.timing) timer_.time(*task.timing, queue, row);
+  if (task.energy_seconds > 0) timer_.measure_energy(task.energy_seconds, queue, row);
   for (std::size_t a = 0; a < task.arrays.size(); ++a)
     if (task.arrays[a].is_filled()) inputs_.emplace_back(task.arrays[a], std::move(memory[a]));
-}
-
-void Bench::time(const Timing& timing, const Queue& queue, JsonObject& row) {
-  const auto before = telemetry_.clocks();
-  const Times times = timed(timing, queue);
-  row.add("measured_us", times.median_us);
-  row.add("low_us", times.low_us);
-  row.add("high_us", times.high_us);
-  row.add("spread_ratio", (times.high_us - times.low_us) / times.median_us);
-  row.add("repeats", std::int64_t{times.repeats});
-  row.add("l2", timing.cold ? "cold" : "warm");
-  if (!before || !times.clocks) return;
-  row.add("core_mhz_before", std::int64_t{before->core_mhz});
-  row.add("core_mhz", std::int64_t{times.clocks->core_mhz});
-  row.add("memory_mhz", std::int64_t{times.clocks->memory_mhz});
-  row.add("held", times.clocks->held);
 }
 
 std::vector<std::optional<DeviceMemory>> Bench::taken_over(const Task& task) {
@@ -165,24 +142,26 @@ std::vector<DeviceMemory> Bench::allocated(const Task& task) {
   return out;
 }
 
-Bench::Queue Bench::prepared(const Task& task, const DeviceModule* module, const std::vector<DeviceMemory>& memory) {
+Queue Bench::prepared(const Task& task, const DeviceModule* module, const std::vector<DeviceMemory>& memory) {
   Queue out;
+  const auto add = [&](std::function<void()> run) {  // vendors' libraries use the default stream
+    out.emplace_back([run = std::move(run)](void* /*stream*/) { run(); });
+  };
   for (const Step& step : task.steps) {
     if (const auto* launch = std::get_if<Launch>(&step)) out.push_back(prepared(*launch, *module, memory));
-    if (const auto* product = std::get_if<Product>(&step)) out.push_back(vendors_.prepared(*product, task, memory));
-    if (const auto* c = std::get_if<Convolution>(&step)) out.push_back(vendors_.prepared(*c, task, memory));
+    if (const auto* product = std::get_if<Product>(&step)) add(vendors_.prepared(*product, task, memory));
+    if (const auto* c = std::get_if<Convolution>(&step)) add(vendors_.prepared(*c, task, memory));
     if (const auto* copy = std::get_if<DeviceCopy>(&step))
-      out.push_back([this, &to = memory[copy->to], &from = memory[copy->from]] {
+      out.emplace_back([this, &to = memory[copy->to], &from = memory[copy->from]](void* stream) {
         driver_.check(
-            driver_.functions().copy(to.address(), from.address(), std::min(to.bytes(), from.bytes()), stream_),
+            driver_.functions().copy(to.address(), from.address(), std::min(to.bytes(), from.bytes()), stream),
             "cuMemcpyDtoDAsync");
       });
   }
   return out;
 }
 
-std::function<void()> Bench::prepared(const Launch& l, const DeviceModule& module,
-                                      const std::vector<DeviceMemory>& memory) const {
+QueueStep Bench::prepared(const Launch& l, const DeviceModule& module, const std::vector<DeviceMemory>& memory) const {
   const DeviceFigures& d = driver_.device();
   if (l.threads > d.block_threads)
     throw DeviceError("a block of " + std::to_string(l.threads) + " threads; the device takes " +
@@ -201,14 +180,15 @@ std::function<void()> Bench::prepared(const Launch& l, const DeviceModule& modul
     if (const auto* number = std::get_if<double>(&a)) std::memcpy(p.words.data(), number, sizeof(*number));
     if (const auto* number = std::get_if<std::uint32_t>(&a)) p.words[0] = *number;
   }
-  return [this, function, parameters, blocks = static_cast<unsigned>(l.blocks),
-          threads = static_cast<unsigned>(l.threads), shared = static_cast<unsigned>(l.shared_bytes)]() mutable {
-    std::vector<void*> places;
-    for (Parameter& p : parameters) places.push_back(p.words.data());
-    driver_.check(
-        driver_.functions().launch(function, blocks, 1, 1, threads, 1, 1, shared, stream_, places.data(), nullptr),
-        "cuLaunchKernel");
-  };
+  return
+      [this, function, parameters, blocks = static_cast<unsigned>(l.blocks), threads = static_cast<unsigned>(l.threads),
+       shared = static_cast<unsigned>(l.shared_bytes)](void* stream) mutable {
+        std::vector<void*> places;
+        for (Parameter& p : parameters) places.push_back(p.words.data());
+        driver_.check(
+            driver_.functions().launch(function, blocks, 1, 1, threads, 1, 1, shared, stream, places.data(), nullptr),
+            "cuLaunchKernel");
+      };
 }
 
 void Bench::run_on_poison(const Task& task, const Queue& queue, const std::vector<DeviceMemory>& memory,
@@ -217,7 +197,7 @@ void Bench::run_on_poison(const Task& task, const Queue& queue, const std::vecto
     if (!task.arrays[i].is_filled())
       driver_.check(driver_.functions().fill(memory[i].address(), poison, memory[i].bytes(), nullptr),
                     "cuMemsetD8Async");
-  for (const auto& step : queue) step();
+  for (const auto& step : queue) step(nullptr);
   synchronize();
 }
 
@@ -240,166 +220,6 @@ std::string Bench::wrong_values(const Task& task, const Queue& queue, const std:
              "] is not written, or another time differently";
   }
   return {};
-}
-
-void Bench::make_events() {
-  if (!events_.empty()) return;
-  events_.resize(2 * kBatch);
-  for (void*& e : events_) driver_.check(driver_.functions().create_event(&e, 0), "cuEventCreate");
-}
-
-void Bench::prepare_timing(const Timing& timing) {
-  make_events();
-  if (read_ != nullptr) return;
-  if (contents_.helpers() == nullptr) {
-    if (timing.cold) throw DeviceError("a cold time needs the plan's helpers");
-    return;
-  }
-  constexpr std::int64_t kTimes = 2, kMinBytes = 32 << 20;
-  other_ = std::make_unique<DeviceMemory>(
-      driver_, static_cast<std::size_t>(std::max(kMinBytes, kTimes * driver_.device().device_cache_bytes)));
-  driver_.check(driver_.functions().fill(other_->address(), 0, other_->bytes(), nullptr), "cuMemsetD8Async");
-  read_ = contents_.helpers()->function("tilescope_read", 0);
-}
-
-void Bench::read_through() const {
-  Address from = other_->address();
-  std::uint64_t words = other_->bytes() / 16;
-  launch_everywhere(driver_, read_, {&from, &words});
-}
-
-// Every repeat stands between two events. What is read before a batch of repeats keeps the device busy while the host
-// is still filling its queue, so that no gap of the host's is timed; a program that is to find its own operands cached
-// runs once more behind it.
-void Bench::enqueue_repeats(const Timing& timing, const Queue& repeat, int repeats) {
-  constexpr int kReadsAhead = 8;
-  const auto enqueue = [&] {
-    for (const auto& step : repeat) step();
-  };
-  if (read_ != nullptr) {
-    for (int i = 0; i < kReadsAhead; ++i) read_through();
-    if (!timing.cold) enqueue();
-  }
-  for (int i = 0; i < repeats; ++i) {
-    if (timing.cold) read_through();
-    driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i)], nullptr), "cuEventRecord");
-    enqueue();
-    driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i + 1)], nullptr), "cuEventRecord");
-  }
-}
-
-Times Bench::timed(const Timing& timing, const Queue& queue) {
-  prepare_timing(timing);
-  // What a repeat puts on the device's queue: the runs one by one, or the graph of them.
-  Queue repeat;
-  std::unique_ptr<DeviceGraph> graph;
-  if (timing.graph) {
-    graph = std::make_unique<DeviceGraph>(driver_, [&](void* stream) {
-      const std::unique_ptr<void*, void (*)(void**)> back(&stream_, [](void** s) { *s = nullptr; });
-      stream_ = stream;
-      for (int run = 0; run < timing.loop; ++run)
-        for (const auto& step : queue) step();
-    });
-    repeat.emplace_back([&graph] { graph->launch(); });
-  } else {
-    for (int run = 0; run < timing.loop; ++run) repeat.insert(repeat.end(), queue.begin(), queue.end());
-  }
-  const auto begin = Clock::now();
-  const auto seconds = [&] { return seconds_since(begin); };
-  const auto run_once = [&] {
-    for (const auto& step : repeat) step();
-    synchronize();
-  };
-  for (int i = 0; i < timing.warm_up; ++i) run_once();
-  const double before = seconds();
-  run_once();
-  const double one = seconds() - before;
-  Times out;
-  std::vector<double> us;
-  while (us.empty() || (static_cast<int>(us.size()) < timing.repeats && seconds() < timing.seconds)) {
-    // No more repeats than the time that is left has room for are begun before the clock is looked at again.
-    // A loop fills the queue by itself: further repeats would find the host behind.
-    const int most = timing.loop > 1 ? 1 : std::min(kBatch, timing.repeats - static_cast<int>(us.size()));
-    const double left = timing.seconds - seconds();
-    int batch = 1;
-    while (batch < most && (batch + 1) * one <= left) ++batch;
-    enqueue_repeats(timing, repeat, batch);
-    out.clocks = telemetry_.clocks();  // while the device works: an idle one has others
-    synchronize();
-    for (int i = 0; i < batch; ++i) {
-      float ms = 0;
-      driver_.check(driver_.functions().elapsed(&ms, events_[static_cast<std::size_t>(2 * i)],
-                                                events_[static_cast<std::size_t>(2 * i + 1)]),
-                    "cuEventElapsedTime");
-      us.push_back(static_cast<double>(ms) * 1000 / timing.loop);
-    }
-  }
-  std::sort(us.begin(), us.end());
-  out.median_us = quantile(us, 0.5);
-  out.low_us = quantile(us, 0.1);
-  out.high_us = quantile(us, 0.9);
-  out.repeats = static_cast<int>(us.size());
-  return out;
-}
-
-// The counter of energy moves some ten times a second: power is what it gained between its first move and its last one,
-// over the time between these. The next batch of runs is on the queue while the library is asked, so that the device
-// does not rest meanwhile.
-void Bench::measure_energy(const Task& task, const Queue& queue, JsonObject& row) {
-  constexpr double kBatchSeconds = 0.02, kMaxRuns = 1e5;
-  struct Move {
-    double seconds = 0, joules = 0;
-  };
-  std::optional<Move> first, last;
-  std::optional<double> joules_before = telemetry_.energy_j();
-  if (!joules_before) throw DeviceError("the device reports no energy");
-  make_events();
-  const auto run = [&] {
-    for (const auto& step : queue) step();
-  };
-  double one = kBatchSeconds;
-  for (int trial = 0; trial < 2; ++trial) {  // the first one warms up
-    const auto begin = Clock::now();
-    run();
-    synchronize();
-    one = seconds_since(begin);
-  }
-  const auto batch = static_cast<std::int64_t>(std::clamp(kBatchSeconds / one, 1.0, kMaxRuns));
-  const auto enqueue = [&](std::size_t event) {
-    if (queue.empty()) return std::this_thread::sleep_for(std::chrono::duration<double>(kBatchSeconds));
-    for (std::int64_t i = 0; i < batch; ++i) run();
-    driver_.check(driver_.functions().record(events_[event], nullptr), "cuEventRecord");
-  };
-  const auto begin = Clock::now();
-  std::int64_t batches = 1, looks = 0;
-  double core_mhz = 0;
-  for (enqueue(0); seconds_since(begin) < task.energy_seconds; ++batches) {
-    enqueue(batches % 2);
-    if (const auto clocks = telemetry_.clocks()) {
-      core_mhz += clocks->core_mhz;
-      ++looks;
-    }
-    if (const auto joules = telemetry_.energy_j(); joules && *joules != *joules_before) {
-      joules_before = joules;
-      last = Move{seconds_since(begin), *joules};
-      if (!first) first = last;
-    }
-    if (!queue.empty()) driver_.check(driver_.functions().wait_event(events_[(batches - 1) % 2]), "cuEventSynchronize");
-  }
-  synchronize();
-  const double runs = static_cast<double>(batches * batch), seconds = seconds_since(begin);
-  if (!first || last->seconds == first->seconds)
-    throw DeviceError("the device's energy did not move twice within " + JsonObject::shortest(task.energy_seconds) +
-                      " s");
-  const double watts = (last->joules - first->joules) / (last->seconds - first->seconds);
-  row.add("power_w", watts);
-  row.add("power_s", last->seconds - first->seconds);
-  if (!queue.empty()) {
-    row.add("loop_us", 1e6 * seconds / runs);
-    row.add("run_mj", 1e3 * watts * seconds / runs);
-  }
-  if (looks > 0) row.add("loop_core_mhz", core_mhz / static_cast<double>(looks));
-  if (const auto celsius = telemetry_.temperature_c()) row.add("temperature_c", *celsius);
 }
 
 }  // namespace tilescope::cuda::device

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,15 @@ struct SweepPlan {
   std::vector<ChipRequest> requests;                   // request b is base b
   std::vector<std::unique_ptr<arch::ArchSpec>> chips;  // one a request; null where it is refused or not read yet
 };
+
+// Whether programs are constructed for the point's chip: for a base as it is they are.
+bool is_constructed(const PlannedPoint& p, const SweepSpec& spec);
+
+// Points of constructed programs by index, without bases as they are.
+using PointGrid = std::map<std::vector<std::size_t>, const PlannedPoint*>;
+PointGrid constructed_points(const SweepSpec& spec, const SweepPlan& plan);
+// The points of the grid that differ from that one by one value along one axis.
+std::vector<const PlannedPoint*> neighbours_of(const PlannedPoint& p, const PointGrid& grid);
 
 // Which part of a plan is wanted.
 struct PlanRequest {

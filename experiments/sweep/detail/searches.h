@@ -42,12 +42,14 @@ class SweepSearches {
 
   // One row more is going to ask for it.
   void expect(std::size_t search, std::size_t workload);
-  // What the search finds, on any thread: constructed for the first row that asks, which `cpu_us` grows by, and
-  // forgotten after the last one that was expected. What is found does not depend on which row asks first.
-  std::shared_ptr<const api::Ranked> of(std::size_t search, std::size_t workload, double& cpu_us);
+  // What the search finds, on any thread: constructed for the first row that asks, and forgotten after the last one
+  // that was expected. What is found does not depend on which row asks first.
+  std::shared_ptr<const api::Ranked> of(std::size_t search, std::size_t workload);
 
   // How often programs that chips share had to be made again, because they had gone for want of room.
   std::uint64_t recomputed() const { return recomputed_; }
+  // CPU time of all constructions.
+  double construct_cpu_seconds() const { return 1e-3 * construct_cpu_ms_; }
 
  private:
   struct Requested {
@@ -83,6 +85,7 @@ class SweepSearches {
   std::vector<Requested> searches_;
   std::vector<Shared> shared_;  // what searches of one pool have in common
   std::atomic<std::uint64_t> recomputed_ = 0;
+  std::atomic<double> construct_cpu_ms_ = 0;
   std::mutex lock_;
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload
 };

@@ -92,6 +92,8 @@ struct PointChoice {
   std::string listed_as;            // what text() calls them
   base::Position at, evaluations_at;
 
+  // Whether the points are chosen while the sweep runs.
+  bool is_planned() const { return by != By::kGrid; }
   // "nsga2, 2000 evaluations, population 50, seed 1"; "grid".
   std::string text() const;
 };
@@ -119,6 +121,10 @@ struct SweepSpec {
   std::optional<SweepObjectives> objectives;
   PointChoice choice;
   bool sequence = false;  // the operators run one after another, and find what those before have left in the caches
+
+  api::SimulationMode simulation_mode() const {
+    return multi_fidelity ? multi_fidelity->mode : api::SimulationMode::kSampled;
+  }
 };
 
 // Nothing after errors, which are all of the file's. Networks are grouped by `jobs` threads, on whose number nothing

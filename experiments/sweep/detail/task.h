@@ -2,6 +2,8 @@
 #pragma once
 // One chip with what is asked of its programs, and how its rows come about; for the .cc files of experiments/ alone.
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,9 @@ struct GivenForWorkload {
   std::optional<double> measured_us;
   std::string why;
 };
+
+// The programs of the spec's files, by file and base: one an operator.
+using FilePrograms = std::map<std::pair<const SweepPrograms*, std::size_t>, std::vector<GivenForWorkload>>;
 
 // A row on its way into the store.
 struct MadeRow {
