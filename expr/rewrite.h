@@ -48,10 +48,10 @@ std::optional<Expression> with_divisions_sunk(const Expression& e);
 // special function (exp, log, sqrt, rsqrt, tanh, sigmoid, erf) of the body more often than the stage does.
 Expression with_everything_inlined(Expression e);
 
-// Drops axes of one iteration and dimensions of extent one, so that tensors differ in rank only where they differ in
-// more; a tensor keeps a dimension, and one that is read outside its only element too. Then it drops stages that copy a
-// tensor as it is for later ones. Tensors hold the same elements in the same order. Where a sum would have no reduced
-// axis left, the expression stays.
-Expression without_unit_axes(const Expression& e);
+// Lets stages read a tensor in place of a copy that differs from it in dimensions of one element alone, and drops the
+// copy: `V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]` becomes `Y[n,f] = T[n,f] * S[f]`. Such dimensions of computed tensors
+// go, and with them the axes that index them; every tensor has the same elements in the same order. Where nothing can
+// be dropped, the expression stays.
+Expression without_copies(const Expression& e);
 
 }  // namespace tilescope::expr

@@ -56,7 +56,7 @@ class Joiner {
       refusal = diags.sentences().front();
       return std::nullopt;
     }
-    return Subgraph{expr::without_unit_axes(*e), std::move(arrays_), std::move(node_of_)};
+    return Subgraph{expr::without_copies(*e), std::move(arrays_), std::move(node_of_)};
   }
 
  private:

@@ -273,35 +273,36 @@ TEST(EverythingInlined, AStageThatWasKeptIsLookedAtAgain) {
             "C[i] = I[i] + 1 + J[i,0]");
 }
 
-// ---- Axes of one iteration
+// ---- Copies in another rank
 
-std::string without_units(std::string_view op, std::string_view size, std::string_view shape = {}) {
+std::string without_any_copies(std::string_view op, std::string_view size, std::string_view shape = {}) {
   const Expression e = built(op, size, shape);
-  const Expression after = without_unit_axes(e);
+  const Expression after = without_copies(e);
   EXPECT_EQ(tests::difference(tests::values_of(e), tests::values_of(after)), 0);
   return to_text(after);
 }
 
-TEST(WithoutUnitAxes, NeitherLoopsNorDimensionsOfOneAreLeft) {
-  EXPECT_EQ(without_units("T[n,g,f,y] +=! X[n,g,c,y+r-1] * W[g,f,c,r]; Y[n,f,y] = T[n,0,f,y] + B[0,f]",
-                          "n=1,g=1,f=4,y=5,c=3,r=3", "X=1,1,3,5;B=1,4"),
-            "T[f,y] +=! X[c,y+r-1] * W[f,c,r]; Y[f,y] = T[f,y] + B[f]");
-}
-
-TEST(WithoutUnitAxes, CopiesThatAreLeftEqualGo) {
+TEST(WithoutCopies, DimensionsOfOneElementGoWithTheirAxes) {
+  EXPECT_EQ(without_any_copies("T[n,g,f] +=! X[n,g,c] * W[g,f,c]; B[n,g,f] = T[n,g,f] + D[g,f]; V[n,f] = B[n,0,f]; "
+                               "Y[n,f] = V[n,f] * S[f]",
+                               "n=2,g=1,f=4,c=3"),
+            "T[n,f] +=! X[n,0,c] * W[0,f,c]; B[n,f] = T[n,f] + D[0,f]; Y[n,f] = B[n,f] * S[f]");
+  EXPECT_EQ(without_any_copies("T[n,f] = relu(X[n,f]); V[n,a,f,b] = T[n,f]; Y[n,a,f,b] = V[n,a,f,b] * S[f]; "
+                               "Z[n,a,f,b] = Y[n,a,f,b] + 1",
+                               "n=2,f=4,a=1,b=1"),
+            "T[n,f] = relu(X[n,f]); Y[n,f] = T[n,f] * S[f]; Z[n,f] = Y[n,f] + 1");
   EXPECT_EQ(
-      without_units("T[n,g,f] +=! X[n,g,c] * W[g,f,c]; V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]", "n=2,g=1,f=4,c=3"),
-      "T[n,f] +=! X[n,c] * W[f,c]; Y[n,f] = T[n,f] * S[f]");
-  EXPECT_EQ(without_units("T[n,f] = relu(X[n,f]); V[f,n] = T[n,f]; Y[f,n] = V[f,n] * S[f]", "n=2,f=4"),
-            "T[n,f] = relu(X[n,f]); V[f,n] = T[n,f]; Y[f,n] = V[f,n] * S[f]")
-      << "one that moves elements stays";
+      without_any_copies("T[a,n,f] = relu(X[n,f]); V[n,b,f] = T[0,n,f]; Y[n,b,f] = V[n,b,f] * 2", "n=1,f=4,a=1,b=1"),
+      "T[a,n,f] = relu(X[n,f]); Y[n,b,f] = T[n,b,f] * 2")
+      << "ranks are equal";
 }
 
-TEST(WithoutUnitAxes, WhatIsNotOneElementAloneStays) {
-  EXPECT_EQ(without_units("Y[y] +=! X[y+r-1] * W[r]", "y=1,r=3", "X=1"), "Y[y] +=! X[r-1] * W[r]")
-      << "a tensor has a dimension, and edges are read";
-  EXPECT_EQ(without_units("S[i] +=! X[i,k]; Y[i] = S[i] + 1", "i=3,k=1"), "S[i] +=! X[i,k]; Y[i] = S[i] + 1")
-      << "a sum has an axis";
+TEST(WithoutCopies, OtherCopiesAndOtherAxesStay) {
+  const auto stays = [](std::string_view op, std::string_view size) { EXPECT_EQ(without_any_copies(op, size), op); };
+  stays("T[f,n] = relu(X[n,f]); V[n,f] = T[f,n]; Y[n,f] = V[n,f] * S[f]", "n=2,f=4");
+  stays("T[n,f] = relu(X[n,f]); V[n,g,h] = T[n,g*2+h]; Y[n,g,h] = V[n,g,h] * 2", "n=2,f=4,g=2,h=2");
+  stays("T[g,f] +=! X[g,c] * W[f,c]; Y[g,f] = T[g,f] * S[f]", "g=1,f=4,c=3");
+  stays("T[g,f] = relu(X[g,f]); V[f] = T[0,f]; Y[f] = V[f] * 2; Z[f] +=! T[r-1,f] * Y[f]", "g=1,f=4,r=3");
 }
 
 }  // namespace
