@@ -52,15 +52,13 @@ class Remover {
     Expression raw = e_;
     raw.notes = notes_of_rewriting(e_);
     for (Stage& s : raw.stages) {
+      for (const Read& r : s.reads)
+        for (std::size_t d = 0; d < r.at.size(); ++d)
+          if (gone_[at(r.tensor)][d] && !is_zero(s, r.at[d])) return std::nullopt;
       std::vector<bool> axes = gone_[at(s.output)];
       axes.resize(s.axes.size(), false);
       erase_axes(s, axes);
-      for (Read& r : s.reads) {
-        const std::vector<bool>& gone = gone_[at(r.tensor)];
-        for (std::size_t d = 0; d < gone.size(); ++d)
-          if (gone[d] && (!r.at[d].terms.empty() || r.at[d].offset != 0 || r.at[d].gathered())) return std::nullopt;
-        erase(r.at, gone);
-      }
+      for (Read& r : s.reads) erase(r.at, gone_[at(r.tensor)]);
     }
     for (std::size_t t = 0; t < raw.tensors.size(); ++t) {
       erase(raw.tensors[t].shape, gone_[t]);
@@ -86,12 +84,13 @@ class Remover {
     for (const auto& [tensor, dim] : surplus) mark(tensor, dim);
   }
 
-  // Marks a dimension of a computed tensor, and those that one loop shares with it.
+  // Marks a dimension of a computed tensor, and those that one loop shares with it but of a copy, which has its own.
   void mark(int tensor, std::size_t dim) {
     const Tensor& t = e_.tensors[at(tensor)];
     if (t.producer == kInput || t.shape[dim] != 1 || gone_[at(tensor)][dim]) return;
     gone_[at(tensor)][dim] = true;
-    for (const Stage& s : e_.stages)
+    for (const Stage& s : e_.stages) {
+      if (copied(e_, s) != nullptr) continue;
       for (const Read& r : s.reads)
         for (std::size_t d = 0; d < r.at.size(); ++d) {
           const auto axis = r.at[d].bare_axis();
@@ -99,6 +98,7 @@ class Remover {
           if (s.output == tensor && at(*axis) == dim) mark(r.tensor, d);
           if (r.tensor == tensor && d == dim) mark(s.output, at(*axis));
         }
+    }
   }
 
   static void erase_axes(Stage& s, const std::vector<bool>& gone) {

@@ -49,9 +49,9 @@ std::optional<Expression> with_divisions_sunk(const Expression& e);
 Expression with_everything_inlined(Expression e);
 
 // Lets stages read a tensor in place of a copy that differs from it in dimensions of one element alone, and drops the
-// copy: `V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]` becomes `Y[n,f] = T[n,f] * S[f]`. Such dimensions of computed tensors
-// go, and with them the axes that index them; every tensor has the same elements in the same order. Where nothing can
-// be dropped, the expression stays.
+// copy: `V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]` becomes `Y[n,f] = T[n,f] * S[f]`. Such dimensions of computed
+// tensors go, and with them the axes that index them; every tensor has the same elements in the same order. Where
+// nothing can be dropped, the expression stays.
 Expression without_copies(const Expression& e);
 
 }  // namespace tilescope::expr

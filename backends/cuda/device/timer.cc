@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kBatch = 16;  // repeats between two looks at the clock, at most
 
+// The events before and after a repeat of a batch.
+std::size_t begin_of(int repeat) { return 2 * static_cast<std::size_t>(repeat); }
+std::size_t end_of(int repeat) { return begin_of(repeat) + 1; }
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -47,7 +51,7 @@ void Timer::record(std::size_t event) const {
 
 void Timer::make_events() {
   if (!events_.empty()) return;
-  events_.resize(2 * kBatch);
+  events_.resize(end_of(kBatch - 1) + 1);
   for (void*& e : events_) driver_.check(driver_.functions().create_event(&e, 0), "cuEventCreate");
 }
 
@@ -82,9 +86,9 @@ void Timer::enqueue_repeats(const Timing& timing, const std::function<void()>& r
   }
   for (int i = 0; i < repeats; ++i) {
     if (timing.cold) read_through();
-    record(static_cast<std::size_t>(2 * i));
+    record(begin_of(i));
     repeat();
-    record(static_cast<std::size_t>(2 * i + 1));
+    record(end_of(i));
   }
 }
 
@@ -122,9 +126,7 @@ Timer::Times Timer::timed(const Timing& timing, const Queue& queue) {
     synchronize();
     for (int i = 0; i < batch; ++i) {
       float ms = 0;
-      driver_.check(driver_.functions().elapsed(&ms, events_[static_cast<std::size_t>(2 * i)],
-                                                events_[static_cast<std::size_t>(2 * i + 1)]),
-                    "cuEventElapsedTime");
+      driver_.check(driver_.functions().elapsed(&ms, events_[begin_of(i)], events_[end_of(i)]), "cuEventElapsedTime");
       us.push_back(static_cast<double>(ms) * 1000 / timing.loop);
     }
   }
