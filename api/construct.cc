@@ -42,7 +42,7 @@ class Steps {
         keep_(options.search.pareto ? kOfFront : options.keep),
         out_(out) {
     how_.pools = pools;
-    // Pools share more between chips than stages share here, and other searches are to be made as often as asked for.
+    // Pools share more between chips than stages share here. Other searches have budgets and seeds for every stage.
     if (pools == nullptr && how_.search == Search::kRoller && !how_.pareto) known_ = known;
   }
 

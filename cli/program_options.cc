@@ -91,8 +91,7 @@ void add_fuse(CLI::App& command, std::string& fuse) {
   command
       .add_option("--fuse", fuse,
                   "Which stages may share a kernel: none, elementwise ones in registers (inline), or also those that "
-                  "pass tensors in "
-                  "the scratchpad (all)")
+                  "pass tensors in the scratchpad (all)")
       ->check(one_of(api::kFuse))
       ->capture_default_str();
 }
