@@ -51,9 +51,9 @@ std::optional<base::Dtype> dtype_of(Element e);
 // The stages of nodes of a network, given by their numbers in ascending order, as one expression. A tensor that a node
 // outside reads, or that is a result of the network, may not be read inside as well. Where a node reads another one's
 // result in another shape, a stage between them copies it; it can be inlined where it splits dimensions and never joins
-// any, and there is none where dimensions of one element are all that differs. Names are numbered in the order of their use, so that equal
-// subgraphs have equal expressions. Nullopt, and the reason in `refusal`, where dimensions are joined, or the
-// notation's limits are exceeded.
+// any, and there is none where dimensions of one element are all that differs. Names are numbered in the order of their
+// use, so that equal subgraphs have equal expressions. Nullopt, and the reason in `refusal`, where dimensions are
+// joined, or the notation's limits are exceeded.
 std::optional<Subgraph> subgraph_of(const Network& network, const Uses& uses, const std::vector<std::size_t>& nodes,
                                     std::string& refusal);
 
