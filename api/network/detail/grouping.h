@@ -29,8 +29,8 @@ class BestPrograms {
   // Programs are kept in a file of that name, and taken from there; nowhere where it is empty.
   BestPrograms(const arch::ArchSpec& chip, base::Fuse between, const std::string& log);
 
-  // Of the stages of so many nodes. Constructed for the chip at the first call with such an expression, while others
-  // that ask for it wait; there are no programs where `error` says why.
+  // `nodes` is the number of nodes whose stages the expression has. The first call with an expression constructs its
+  // programs for the chip, and other threads that ask for it wait; there are no programs where `error` says why.
   const Ranked& of(const expr::Expression& e, std::size_t nodes);
   std::size_t distinct() const { return found_.size(); }
   std::size_t constructed() const { return constructed_; }  // those of them that were not kept
