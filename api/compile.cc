@@ -51,6 +51,7 @@ std::string layout_of(const tile::StageProgram& p) {
     more_than_one("share_" + p.space->axes[a].name, p.reduction_threads[a]);
   for (std::size_t a = 0; a < p.split.size(); ++a) more_than_one("split_" + p.space->axes[a].name, p.split[a]);
   more_than_one("num_stages", p.num_stages);
+  more_than_one("loop_stages", p.loop_stages);
   if (p.block_order == tile::BlockOrder::kColumn) parts.emplace_back("column");
   more_than_one("group_m", p.group_m);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));

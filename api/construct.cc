@@ -180,12 +180,17 @@ Ranked construct(const expr::Expression& e, const arch::ArchSpec& chip, const Co
       std::move(of_inlined.begin(), of_inlined.end(), std::back_inserter(out.programs));
       std::move(fused.begin(), fused.end(), std::back_inserter(out.programs));
     }
-    // Divisions of a sum's operands after the sum, as attention needs it.
-    if (const auto sunk = expr::with_divisions_sunk(e)) {
+    // Divisions of a sum's operands after the sum, as attention needs it, also where stages read what is copied before.
+    const auto add_sunk = [&](const expr::Expression& of) {
+      const auto sunk = expr::with_divisions_sunk(of);
+      if (!sunk) return;
       const std::string error = out.error;
       steps.add_fused(*sunk, steps.unfused(*sunk), out.programs);
       out.error = error;
-    }
+    };
+    add_sunk(e);
+    if (const expr::Expression moved = expr::with_moves_inlined(e); moved.stages.size() < e.stages.size())
+      add_sunk(moved);
     // Equal times keep this order. Beyond this point no program is added.
     sort_by_time(out.programs);
     if (out.programs.size() > steps.keep()) out.programs.resize(steps.keep());

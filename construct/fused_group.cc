@@ -22,6 +22,7 @@
 #include "tile/fit.h"
 #include "tile/group.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/row_reduction.h"
 #include "tile/microkernel/rules.h"
 #include "tile/staging.h"
 
@@ -43,12 +44,14 @@ constexpr double kMaxKept = 4;
 constexpr double kPaddingIsClose = 1.1;
 // Of an axis along which a run is carried on.
 constexpr std::int64_t kCarriedSteps[] = {16, 32, 64, 128};
+constexpr std::int64_t kLoopStages[] = {2, 1};  // of which a block holds the tiles
 
-// The stages first .. last as one kernel; results of products pass to epilogues in registers where `of_products`.
+// The stages first .. last as one kernel, which pass tensors on as `passing` says. It has to be faster than `limit`,
+// in microseconds.
 class FusedGroup {
  public:
   FusedGroup(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine,
-             GroupMemory& shared, bool of_products)
+             GroupMemory& shared, Passing passing, double limit)
       : e_(e),
         first_(first),
         machine_(machine),
@@ -59,23 +62,14 @@ class FusedGroup {
         limits_(growth_limits(arch_)),
         program_{arch_.name, {}, {}},
         group_(last - first + 1),
-        chains_(chains_of(e, shared.spaces, first, last, of_products)) {
+        passing_(std::move(passing)),
+        best_us_(limit) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t s = first; s <= last; ++s) {
       spaces_.push_back(shared.spaces[s]);
       program_.add(plain(s - first));
     }
-    for (tile::Edge& edge : tile::edges_of(e, arch_)) {
-      const auto in = [&](int s) {
-        return static_cast<std::size_t>(s) >= first && static_cast<std::size_t>(s) <= last;
-      };
-      if (!in(edge.from) || !in(edge.to)) continue;
-      edge.from -= static_cast<int>(first);
-      edge.to -= static_cast<int>(first);
-      const bool held = chain_of(edge.from).holder == chain_of(edge.to).holder;
-      edge.level = held ? arch::registers_of(arch_)->name : arch::scratchpad_of(arch_)->name;
-      program_.edges.push_back(std::move(edge));
-    }
+    program_.edges = passing_.edges;
   }
 
   std::optional<FusedKernel> best() {
@@ -90,14 +84,21 @@ class FusedGroup {
         if (step < along.extent) try_tiles();
       }
     }
-    if (!(best_us_ < kNever)) return std::nullopt;
+    if (best_.empty()) return std::nullopt;
     return FusedKernel{std::move(best_), {best_us_}, std::move(best_edges_)};
   }
 
  private:
-  const Chain& chain_of(std::size_t i) const { return chains_[i]; }
-  const Chain& chain_of(int i) const { return chains_[static_cast<std::size_t>(i)]; }
-  bool keeps(std::size_t i) const { return chain_of(i).end == i && i != last(); }
+  const Chain& chain_of(std::size_t i) const { return passing_.chains[i]; }
+  bool held(const tile::Edge& e) const { return e.level == arch::registers_of(arch_)->name; }
+  // Whether results stay in the scratchpad, or in registers.
+  bool keeps(std::size_t i) const { return passes(i, false); }
+  bool holds(std::size_t i) const { return passes(i, true); }
+  bool passes(std::size_t i, bool in_registers) const {
+    return std::any_of(passing_.edges.begin(), passing_.edges.end(), [&](const tile::Edge& e) {
+      return static_cast<std::size_t>(e.from) == i && held(e) == in_registers;
+    });
+  }
 
   std::size_t last() const { return group_.size() - 1; }
   StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
@@ -108,7 +109,10 @@ class FusedGroup {
     for (const Extents& tile : tiles())
       for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
         if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
-        try_tile(tile, threads);
+        for (const std::int64_t stages : kLoopStages) {
+          loop_stages_ = stages;
+          if (stages == 1 || (passing_.by_rows && carried_ != nullptr)) try_tile(tile, threads);
+        }
       }
   }
 
@@ -219,15 +223,19 @@ class FusedGroup {
     const double scratchpad = static_cast<double>(arch::scratchpad_per_block(*arch::scratchpad_of(arch_)).n);
     double bytes = static_cast<double>(elements_of(tile) * space(last()).output.element.n), points = 0, kept = 0;
     double cost = 0;  // so far: it only grows
+    const double registers = static_cast<double>(arch::registers_of(arch_)->capacity.n);
+    double sums = 0;  // bytes of a block, where all products keep theirs in registers
     const auto add = [&](std::size_t i, const Extents& results) {
       bytes += bytes_from_outside(i);
       points += points_of(i);
+      if (passing_.by_rows && !shared_.matrix[first_ + i].empty())
+        sums += static_cast<double>(elements_of(results) * base::size_of(space(i).expression.accumulate).n);
       if (keeps(i)) kept += static_cast<double>(elements_of(results) * space(i).output.element.n);
       const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
       const double computed_us = blocks * points / lanes / cores;
       // As of tiles of a single stage (detail/tiles.h): what takes longer hides the rest in part.
       cost = (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
-      return cost < limit && kept <= kMaxKept * scratchpad;
+      return cost < limit && kept <= kMaxKept * scratchpad && sums <= registers;
     };
     return add(last(), tile) && tile::set_kept_extents(program_, group_, arch_, add) ? cost : kNever;
   }
@@ -240,17 +248,28 @@ class FusedGroup {
                        [&](const tile::Edge& e) { return e.tensor == name && static_cast<std::size_t>(e.to) == i; });
   }
 
+  bool held_input(std::size_t i, std::size_t operand) const {
+    const tile::TileSpace& s = space(i);
+    const std::string& name = s.tensor_name(s.inputs[operand]);
+    return std::any_of(passing_.edges.begin(), passing_.edges.end(), [&](const tile::Edge& e) {
+      return e.tensor == name && static_cast<std::size_t>(e.to) == i && held(e);
+    });
+  }
+
   // Schedules stages from the last to the first, then the padding of what they keep.
   void try_tile(const Extents& tile, std::int64_t threads) {
     std::int64_t blocks = 1;
     for (std::size_t a = 0; a < tile.size(); ++a) blocks *= base::ceil_div(space(last()).axes[a].extent, tile[a]);
+    std::vector<Extents> of_rows;
+    if (passing_.by_rows && !asked_of_all(tile, of_rows)) return;
     for (std::size_t end = group_.size(); end-- > 0;) {
-      std::optional<Extents> asked =
-          end == last() ? std::optional(tile) : tile::kept_extents(program_, group_, end, arch_);
       const std::size_t holder = chain_of(end).holder;
+      std::optional<Extents> asked = passing_.by_rows ? std::optional(of_rows[holder])
+                                     : end == last()  ? std::optional(tile)
+                                                      : tile::kept_extents(program_, group_, end, arch_);
       if (!asked || !schedule(holder, *asked, threads, blocks)) return;
       for (std::size_t i = holder + 1; i <= end; ++i)
-        stage(i) = tile::make_epilogue(stage(i).space, stage(holder), limits_.max_access);
+        if (!go_on(i)) return;
       end = holder;
     }
     double us = evaluated();
@@ -272,6 +291,32 @@ class FusedGroup {
     best_us_ = us;
     best_ = program_.simt();
     best_edges_ = program_.edges;
+  }
+
+  // What stages behind ask of each, where the last one has this tile; false where they cannot meet.
+  bool asked_of_all(const Extents& tile, std::vector<Extents>& out) {
+    for (std::size_t i = 0; i <= last(); ++i) stage(i) = plain(i);
+    for (std::size_t a = 0; a < tile.size(); ++a) stage(last()).block[a] = tile[a];
+    out.assign(group_.size(), tile);
+    return tile::set_kept_extents(program_, group_, arch_, [&](std::size_t i, const Extents& extents) {
+      out[i] = extents;
+      return true;
+    });
+  }
+
+  // The program of a stage that goes on in the threads of its chain.
+  bool go_on(std::size_t i) {
+    const SpacePtr& space = spaces_[i];
+    if (space->axes.size() == space->spatial) {
+      stage(i) = tile::make_epilogue(space, stage(chain_of(i).holder), limits_.max_access);
+      return true;
+    }
+    const auto reads = std::find_if(passing_.edges.begin(), passing_.edges.end(),
+                                    [&](const tile::Edge& e) { return static_cast<std::size_t>(e.to) == i; });
+    const StageProgram& holder = stage(static_cast<std::size_t>(reads->from));
+    if (!tile::row_reduction_refusal(*space, holder).empty()) return false;
+    stage(i) = tile::make_row_reduction(space, holder);
+    return true;
   }
 
   // Whether paddings, chosen stage by stage, may make a tile the fastest that takes `us` without any: what they win
@@ -296,14 +341,17 @@ class FusedGroup {
     kernel.blocks = blocks;
     kernel.threads = threads;
     kernel.keeps_output = keeps(i);
-    kernel.holds_output = chain_of(i).end != i;
+    kernel.holds_output = holds(i);
     kernel.first = false;
+    kernel.factors_by_rows = passing_.by_rows;
+    request.whole_rows = passing_.by_rows;
+    if (loop_axis(i)) request.loop_stages = loop_stages_;
     if (is_carried(i)) {
       request.carried = loop_axis(i);
       request.step = step_;
       if (carried_->rescalings[i]) kernel.rescaling = &*carried_->rescalings[i];
     }
-    if (is_stepped(i)) kernel.stepped = loop_axis(i);
+    if (is_stepped(i)) kernel.stepped = request.stepped = loop_axis(i);
     if (is_stepped(i) || (is_carried(i) && carried_->runs[i])) {
       kernel.repeats = base::ceil_div(carried_->extent, step_);
       kernel.leaves_factors = is_carried(i);
@@ -311,12 +359,14 @@ class FusedGroup {
     for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
       request.kept.push_back(stays(i, o));
       kernel.kept_pitch.push_back(std::nullopt);
+      kernel.held.push_back(stays(i, o) && passing_.by_rows && held_input(i, o));
     }
     std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i),
                                      threads,
                                      blocks,
                                      kernel.keeps_output ? 1 : 0,
                                      kernel.holds_output ? 1 : 0,
+                                     passing_.by_rows ? request.loop_stages : 0,
                                      loop_axis(i) ? step_ : 0};
     if (loop_axis(i)) key.push_back(static_cast<std::int64_t>(*loop_axis(i)));
     key.insert(key.end(), asked.begin(), asked.end());
@@ -338,7 +388,7 @@ class FusedGroup {
       if (!model::is_worth_compiling(p, model::registers_of(p, machine_), p.registers)) continue;
       StageProgram evaluated = p;
       for (std::size_t o = 0; o < request.kept.size(); ++o) {
-        if (!request.kept[o]) continue;
+        if (!request.kept[o] || kernel.held[o]) continue;
         kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
         if (tile::of_micro_kernel(p, [](const auto& k) { return reads_by_rows(k); }))
           evaluated.operands[o].padding = assumed_padding(p, o, request.carried);
@@ -397,12 +447,12 @@ class FusedGroup {
   GrowthLimits limits_;
   RProgram program_;  // of the run alone
   tile::Group group_;
-  std::vector<Chain> chains_;  // by stage
+  const Passing passing_;
   // Where the run is carried on: along what, so far in a step.
   const OnlineAxis* carried_ = nullptr;
-  std::int64_t step_ = 1;
+  std::int64_t step_ = 1, loop_stages_ = 1;
   std::vector<SpacePtr> spaces_;  // of the run's stages
-  double best_us_ = kNever;
+  double best_us_;
   std::vector<StageProgram> best_;
   std::vector<tile::Edge> best_edges_;
 };
@@ -440,12 +490,22 @@ bool stays_inside(const expr::Expression& e, std::size_t first, std::size_t last
 std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t first, std::size_t last,
                                          const model::Machine& machine, GroupMemory& memory) {
   if (!stays_inside(e, first, last)) return std::nullopt;
-  std::optional<FusedKernel> held = FusedGroup(e, first, last, machine, memory, true).best();
+  const arch::ArchSpec& a = *machine.arch;
+  std::optional<FusedKernel> out;
+  const auto try_passing = [&](Passing passing) {
+    const double limit = out ? out->time.v : kNever;
+    if (auto found = FusedGroup(e, first, last, machine, memory, std::move(passing), limit).best()) out = std::move(found);
+  };
+  std::vector<bool> products;
+  for (const auto& kernels : memory.matrix) products.push_back(!kernels.empty());
+  if (auto rows = passing_by_rows(e, memory.spaces, products, first, last, a)) try_passing(*std::move(rows));
   const auto differ = [](const Chain& x, const Chain& y) { return x.end != y.end; };
   const std::vector<Chain> with = chains_of(e, memory.spaces, first, last),
                            without = chains_of(e, memory.spaces, first, last, false);
-  if (std::equal(with.begin(), with.end(), without.begin(), std::not_fn(differ))) return held;
-  return faster(std::move(held), FusedGroup(e, first, last, machine, memory, false).best());
+  try_passing(passing_in(with, e, first, a));
+  if (!std::equal(with.begin(), with.end(), without.begin(), std::not_fn(differ)))
+    try_passing(passing_in(without, e, first, a));
+  return out;
 }
 
 }  // namespace tilescope::construct

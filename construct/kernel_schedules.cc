@@ -118,7 +118,7 @@ class Schedules {
     const auto wastes = [&](std::size_t axis, const AxisMapping& m) {
       return static_cast<double>(m.block_extent()) > static_cast<double>(request_.tile[axis]) * (1 + kWaste);
     };
-    for (std::int64_t down = 1; down <= warps; down *= 2) {
+    for (std::int64_t down = request_.whole_rows ? warps : 1; down <= warps; down *= 2) {
       Mapping mapping(space_.spatial, AxisMapping{});
       for (std::size_t a = 0; a < space_.spatial; ++a) mapping[a].per_thread = request_.tile[a];
       mapping[u.rows] = along(u.rows, down, u.m);
@@ -127,6 +127,10 @@ class Schedules {
       if (request_.carried) {
         if (*request_.carried == u.depth && request_.step % u.k == 0)
           add_matrix(mapping, kernel, u.depth, request_.step, 1);
+        continue;
+      }
+      if (request_.loop_stages > 1) {
+        add_matrix(mapping, kernel, u.depth, space_.axes[u.depth].extent, 1);
         continue;
       }
       for (std::int64_t fragments = 1; fragments <= kMaxFragments; fragments *= 2)
@@ -139,14 +143,18 @@ class Schedules {
     const std::int64_t extent = space_.axes[depth].extent;
     const bool any_kept = std::find(request_.kept.begin(), request_.kept.end(), true) != request_.kept.end();
     const bool all_kept = std::find(request_.kept.begin(), request_.kept.end(), false) == request_.kept.end();
-    if (step > extent || (any_kept && extent % step != 0) || (all_kept && stages > 1)) return;
+    if (step > extent || step % tile::unit_of(kernel)->k != 0 || (any_kept && extent % step != 0) || (all_kept && stages > 1)) return;
     Extents block(space_.axes.size(), 1);
     block[depth] = step;
     StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);
     p = tile::with_micro_kernel(std::move(p), kernel, limits_.max_access);
     for (std::size_t i = 0; i < space_.values; ++i) p.operands[i].cached = !is_kept(i);
     p.num_stages = stages;
+    p.loop_stages = request_.loop_stages;
     apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});
+    for (std::size_t i = 0; i < space_.values; ++i)
+      p.operands[i].once = request_.loop_stages > 1 && request_.stepped && p.operands[i].cached &&
+                           !space_.inputs[i].uses(static_cast<int>(*request_.stepped));
     out_.push_back(std::move(p));
   }
 

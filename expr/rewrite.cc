@@ -187,10 +187,14 @@ std::optional<Expression> inlined(const Expression& e, std::size_t stage, std::s
   return rebuilt(raw, refusal);
 }
 
-Expression with_everything_inlined(Expression e) {
+namespace {
+
+// Inlines what may be, the first stage first, until nothing is left that can be.
+template <class May>
+Expression inlined_where(Expression e, const May& may) {
   std::string refusal;
   for (std::size_t s = 0; s < e.stages.size();) {
-    auto next = costs_little(e, e.stages[s]) ? inlined(e, s, refusal) : std::nullopt;
+    auto next = may(e, e.stages[s]) ? inlined(e, s, refusal) : std::nullopt;
     if (next) {
       e = *std::move(next);
       s = 0;  // a reader that is gone may have been what kept an earlier stage
@@ -199,6 +203,16 @@ Expression with_everything_inlined(Expression e) {
     }
   }
   return e;
+}
+
+}  // namespace
+
+Expression with_everything_inlined(Expression e) { return inlined_where(std::move(e), costs_little); }
+
+Expression with_moves_inlined(Expression e) {
+  return inlined_where(std::move(e), [](const Expression& /*of*/, const Stage& s) {
+    return s.reducer == Reducer::kNone && s.body.size() == 1 && s.body.front().kind == NodeKind::kRead;
+  });
 }
 
 }  // namespace tilescope::expr

@@ -48,6 +48,9 @@ std::optional<Expression> with_divisions_sunk(const Expression& e);
 // special function (exp, log, sqrt, rsqrt, tanh, sigmoid, erf) of the body more often than the stage does.
 Expression with_everything_inlined(Expression e);
 
+// Inlines the stages that only move elements, a transposed tensor or a slice, where they can be inlined.
+Expression with_moves_inlined(Expression e);
+
 // Lets stages read a tensor in place of a copy that differs from it in dimensions of one element alone, and drops the
 // copy: `V[n,f] = T[n,0,f]; Y[n,f] = V[n,f] * S[f]` becomes `Y[n,f] = T[n,f] * S[f]`. Such dimensions of computed
 // tensors go, and with them the axes that index them; every tensor has the same elements in the same order. Where

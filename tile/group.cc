@@ -12,7 +12,9 @@
 #include "tile/detail/group_areas.h"
 #include "tile/detail/group_view.h"
 #include "tile/fit.h"
+#include "tile/loop_ring.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/row_reduction.h"
 #include "tile/microkernel/rules.h"
 
 namespace tilescope::tile {
@@ -111,6 +113,9 @@ class GroupBuilder : GroupView {
     for (std::size_t i = 0; i < group_.size() && ok(); ++i) {
       check_held(i);
       check_factors(i);
+      check_rescaled(i);
+      if (std::string why = ok() ? loop_ring_refusal(p_, out_, i) : std::string(); !why.empty())
+        refuse(i, std::move(why));
     }
     for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) place_tile(i);
     if (!ok()) return std::nullopt;
@@ -133,7 +138,7 @@ class GroupBuilder : GroupView {
         refuse(i, fmt::format("the stage of {} cannot share a kernel: {}", name(i), why));
       };
       // What passes in registers alone is where it is, however loops are collapsed.
-      if ((keeps(i) || reads_kept(i)) &&
+      if ((keeps(i) || reads_kept(i) || is_of_rows(i)) &&
           std::any_of(p.space->axes.begin(), p.space->axes.end(), [&](const TileAxis& axis) {
             return axis.axes.size() != 1 || axis.axes[0] != &axis - p.space->axes.data();
           }))
@@ -247,6 +252,7 @@ class GroupBuilder : GroupView {
       const auto cannot = [&](const std::string& why) {
         refuse(i, fmt::format("instruction {}: {}", unit->instruction, why));
       };
+      if (out_.stages[i].held_inputs[o] >= 0) continue;
       if (out_.stages[i].kept_inputs[o] < 0) return cannot(tensor_of(i, o) + " is not cached");
       if (!reads_rows(p)) return cannot(fmt::format("it reads core matrices, and {} stays in rows", tensor_of(i, o)));
       const TileAxis& depth = p.space->axes[unit->depth];
@@ -260,34 +266,76 @@ class GroupBuilder : GroupView {
 
   bool is_epilogue(std::size_t i) const { return !has_own_tiles(stage(i)); }
 
+  // Where a row reduction leaves rows, in the registers of the lanes of each row.
+  bool is_of_rows(std::size_t i) const { return holds_rows(stage(i)); }
+
   // What reaches a stage in registers is at its own places, in its own threads, and is not yet overwritten.
   void check_held(std::size_t i) {
-    bool any = false;
+    bool any = false, continues = false;  // whether the stage has the threads of one that it reads
     for (std::size_t o = 0; o < out_.stages[i].held_inputs.size() && ok(); ++o) {
       const int from = out_.stages[i].held_inputs[o];
       if (from < 0) continue;
-      any = true;
       const auto holder = static_cast<std::size_t>(from);
-      const auto cannot = [&](std::string_view why) {
+      any = true;
+      continues = continues || !is_of_rows(holder);
+      if (const std::string why = held_refusal(i, o, holder); !why.empty())
         refuse(i, fmt::format("{} cannot pass to {} in registers: {}", name(holder), name(i), why));
-      };
-      if (const std::string why = epilogue_refusal(*stage(i).space, *stage(holder).space, name(holder)); !why.empty())
-        return cannot(why);
-      if (stage(holder).sharers() > 1) return cannot(fmt::format("threads share the reduction of {}", name(holder)));
-      for (std::size_t between = holder + 1; between < i; ++between)
-        if (!is_epilogue(between)) return cannot(fmt::format("the stage of {} comes between", name(between)));
-      // What the stages since the last one that is no epilogue keep is whole behind the last of them.
-      std::size_t since = i;
-      while (since > holder || is_epilogue(since)) --since;
-      for (std::size_t k = 0; k < out_.stages[i].kept_inputs.size(); ++k)
-        if (const int kept = out_.stages[i].kept_inputs[k]; kept >= static_cast<int>(since))
-          return cannot(fmt::format("it reads {} in the scratchpad, where that is not whole", tensor_of(i, k)));
-      if (!same_threads(stage(i), stage(holder)))
-        return cannot("other threads, or blocks, compute other parts of them");
     }
-    if (ok() && any != is_epilogue(i))
-      refuse(i, any ? fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i))
-                    : fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers", name(i)));
+    if (ok() && is_epilogue(i) && !continues)
+      refuse(i, fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers{}", name(i),
+                            any ? " but rows" : ""));
+  }
+
+  std::string held_refusal(std::size_t i, std::size_t operand, std::size_t holder) const {
+    if (!is_epilogue(i)) {
+      if (stage(i).matrix() == nullptr || operand != 0)
+        return fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i));
+      return held_fragments_refusal(stage(i), stage(holder));
+    }
+    if (is_of_rows(holder)) return held_rows_refusal(i, holder);
+    std::string why = is_of_rows(i) ? row_reduction_refusal(space(i), stage(holder))
+                                    : epilogue_refusal(space(i), space(holder), name(holder));
+    if (!why.empty()) return why;
+    if (stage(holder).sharers() > 1) return fmt::format("threads share the reduction of {}", name(holder));
+    for (std::size_t between = holder + 1; between < i; ++between)
+      if (!is_epilogue(between)) return fmt::format("the stage of {} comes between", name(between));
+    // What the stages since the last one that is no epilogue keep is whole behind the last of them.
+    std::size_t since = i;
+    while (since > holder || is_epilogue(since)) --since;
+    for (std::size_t k = 0; k < out_.stages[i].kept_inputs.size(); ++k)
+      if (const int kept = out_.stages[i].kept_inputs[k]; kept >= static_cast<int>(since))
+        return fmt::format("it reads {} in the scratchpad, where that is not whole", tensor_of(i, k));
+    const bool same = is_of_rows(i) ? same_program(stage(i), make_row_reduction(stage(i).space, stage(holder)))
+                                    : same_threads(stage(i), stage(holder));
+    return same ? std::string() : "other threads, or blocks, compute other parts of them";
+  }
+
+  // Rows stay where they are for all stages behind.
+  std::string held_rows_refusal(std::size_t i, std::size_t holder) const {
+    if (is_of_rows(i)) return fmt::format("{} has one element a row", name(holder));
+    const auto at = axes_of_reads(space(i), name(holder));
+    if (!at) return fmt::format("the stage of {} reads {} at other places than its own", name(i), name(holder));
+    return rows_refusal(stage(i), stage(holder), {at->begin(), at->end()});
+  }
+
+  static bool same_program(const StageProgram& p, const StageProgram& other) {
+    return p.mapping == other.mapping && p.thread_order == other.thread_order && p.block == other.block &&
+           p.reduction_threads == other.reduction_threads && p.micro_kernel == other.micro_kernel;
+  }
+
+  // Sums that are rescaled find the factors of a maximum of rows in their own lanes.
+  void check_rescaled(std::size_t i) {
+    const expr::Rescaling* by = out_.loop ? out_.loop->rescaling(i) : nullptr;
+    if (by == nullptr || !ok()) return;
+    const std::size_t extremum = out_.loop->first + by->extremum;
+    if (!is_of_rows(extremum)) return;
+    std::vector<std::optional<std::size_t>> at;
+    for (const expr::Coordinate& c : by->at) {
+      const std::optional<int> axis = c.bare_axis();
+      at.push_back(axis ? std::optional(static_cast<std::size_t>(*axis)) : std::nullopt);
+    }
+    if (const std::string why = rows_refusal(stage(i), stage(extremum), at); !why.empty())
+      refuse(i, fmt::format("{} is rescaled by the factors of {}: {}", name(i), name(extremum), why));
   }
 
   static bool same_threads(const StageProgram& p, const StageProgram& holder) {
@@ -317,11 +365,12 @@ class GroupBuilder : GroupView {
                                name(*c)));
   }
 
-  // The first stage from `from` on that a stage's results reach in registers.
+  // The first stage from `from` on that a stage's results reach in registers and that has its tile.
   std::optional<std::size_t> epilogue_of(std::size_t i, std::size_t from) const {
+    if (is_of_rows(i)) return std::nullopt;
     for (std::size_t c = from; c < group_.size(); ++c)
       if (const std::vector<int>& held = out_.stages[c].held_inputs;
-          std::find(held.begin(), held.end(), static_cast<int>(i)) != held.end())
+          is_epilogue(c) && !is_of_rows(c) && std::find(held.begin(), held.end(), static_cast<int>(i)) != held.end())
         return c;
     return std::nullopt;
   }
@@ -436,12 +485,23 @@ StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::si
 
 std::int64_t carried_registers(const RProgram& p, const GroupLayout& group, std::size_t place) {
   std::int64_t bytes = 0;
+  const std::vector<int>& held = group.stages[place].held_inputs;
   for (std::size_t i = 0; group.loop && group.loop->has(place) && i < group.stages.size(); ++i) {
-    if (i == place || !group.loop->has(i) || group.loop->stepped(i)) continue;
+    if (i == place || !group.loop->has(i)) continue;
     const StageProgram& stage = p.simt()[group.stages[i].stage];
     const std::int64_t results = data_tile_elements(stage.space->output, stage.thread) / stage.lanes();
+    const std::int64_t bytes_left = results * stage.space->output.element.n;
+    if (group.loop->stepped(i)) {
+      // What a product multiplies of an earlier stage's registers is there for all of it.
+      const bool whole = has_own_tiles(p.simt()[group.stages[place].stage]) &&
+                         std::find(held.begin(), held.end(), static_cast<int>(i)) != held.end();
+      if (whole) bytes += bytes_left;
+      continue;
+    }
     bytes += results * base::size_of(stage.space->expression.accumulate).n;
-    if (group.loop->coefficient(i)) bytes += results * stage.space->output.element.n;  // as it was a step before
+    if (!group.loop->coefficient(i)) continue;
+    bytes += bytes_left;  // as it was a step before
+    if (holds_rows(stage)) bytes += results * base::size_of(stage.space->expression.accumulate).n;  // the factor
   }
   return base::ceil_div(bytes, kRegisterBytes);
 }

@@ -7,6 +7,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/microkernel/rules.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
@@ -24,11 +25,19 @@ Phases from_to(std::size_t from, std::size_t to) {
 }
 
 // By stage, the phase in which it computes; then the one in which results leave behind the last step of the loop.
-// A stage of the loop whose results do not leave in it has no barrier behind it.
-std::vector<std::size_t> phases_of(const GroupLayout& layout) {
+// A stage of the loop whose results do not leave in it has no barrier behind it, nor has a chain of stages whose tensors
+// all go on in registers: what comes next is in the phase of the chain's first stage.
+std::vector<std::size_t> phases_of(const RProgram& p, const GroupLayout& layout) {
   std::vector<std::size_t> out;
-  std::size_t phase = 0, leaving = 0;
+  std::size_t phase = 0, leaving = 0, first = 0;
+  bool barrier = true;
   for (std::size_t i = 0; i < layout.stages.size(); ++i) {
+    if (has_own_tiles(p.simt()[layout.stages[i].stage])) {
+      if (!barrier) phase = first;
+      first = phase;
+      barrier = false;
+    }
+    barrier = barrier || layout.stages[i].keeps_output || !layout.stages[i].holds_output;
     out.push_back(phase);
     if (!layout.loop || !layout.loop->leaves_behind(i)) ++phase;
     if (!layout.loop || i != layout.loop->last) continue;
@@ -47,7 +56,7 @@ struct Area {
 
 std::vector<Area> areas_of(const RProgram& p, const arch::ArchSpec& a, GroupLayout& layout) {
   std::vector<Area> areas;
-  const std::vector<std::size_t> phase = phases_of(layout);
+  const std::vector<std::size_t> phase = phases_of(p, layout);
   const auto& loop = layout.loop;
   for (std::size_t i = 0; i < layout.stages.size(); ++i) {
     GroupedStage& grouped = layout.stages[i];
@@ -56,7 +65,7 @@ std::vector<Area> areas_of(const RProgram& p, const arch::ArchSpec& a, GroupLayo
     Phases works = from_to(phase[i], phase[i]);
     if (behind) works.set(phase.back());
     areas.push_back({works, staging_of(stage, a.core).bytes.n, &grouped.staging});
-    if (loop && loop->coefficient(i))
+    if (loop && loop->coefficient(i) && !holds_rows(stage))
       areas.push_back({from_to(phase[i], phase[loop->last]),
                        base::size_of(stage.space->expression.accumulate).n * kept_elements(stage), &grouped.factors});
     if (!grouped.keeps_output) continue;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+
 #include "base/integer.h"
 #include "expr/live_terms.h"
+#include "tile/loop_ring.h"
 
 namespace tilescope::tile {
 namespace {
@@ -169,6 +171,7 @@ LiveSteps live_steps_of_loop(const RProgram& p, const GroupLayout& group) {
   if (out.last && !always_counts(*out.last, 0, kernel)) out.last.reset();
   if (out.first && !always_counts(*out.first, loop.steps - 1, kernel)) out.first.reset();
   if (out.first && out.last && !always_some(*out.first, *out.last)) out.first.reset();
+  if (loop_stages_of(p, group) > 1) out.first.reset();  // a ring begins with the first step
   return out;
 }
 

@@ -79,7 +79,10 @@ std::int64_t SimtSchedule::sharers() const {
   return n;
 }
 
-std::int64_t StageProgram::stages_held() const { return num_stages > 1 && steps() > 1 ? num_stages : 1; }
+std::int64_t StageProgram::stages_held() const {
+  if (loop_stages > 1) return loop_stages;
+  return num_stages > 1 && steps() > 1 ? num_stages : 1;
+}
 
 std::int64_t StageProgram::thread_iterations_along(std::size_t axis) const {
   const std::int64_t all = iterations_along(axis);

@@ -81,8 +81,10 @@ struct StageProgram : Tiling, SimtSchedule {
   base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
   // The axis along which `group_m` groups blocks: the one next to the fastest; nullopt where there is one axis.
   std::optional<std::size_t> grouped_axis() const;
-  // Number of steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step.
+  // Number of steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step; of
+  // the group's loop, where it goes on from step to step of that. The same of one operand's tiles.
   std::int64_t stages_held() const;
+  std::int64_t stages_held(std::size_t operand) const { return operands[operand].once ? 1 : stages_held(); }
   // The work of one thread for each of its results in one step: iterations of a reduced axis, iterations of all reduced
   // axes, and register tiles.
   std::int64_t thread_iterations_along(std::size_t axis) const;

@@ -184,6 +184,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
                         {"num_stages", p.num_stages},
                         {"split", named(space, p.split, space.spatial, axes)},
                         {"order", p.block_order == BlockOrder::kRow ? "row" : "column"}});
+  if (p.loop_stages != 1) out.push_back({"loop_stages", p.loop_stages});
   if (p.group_m != 1) out.push_back({"group_m", p.group_m});
   if (p.registers != 0) out.push_back({"registers", p.registers});
   for (auto& [key, entries] :
@@ -226,11 +227,19 @@ void read_format(Fields& f, Diagnostics& diags) {
   if (n && *n != kProgramFormat) diags.error(v->at, fmt::format("format: expected {}, got {}", kProgramFormat, *n));
 }
 
-// Whose results an edge passes in registers to the node of that number: the first such node, or nothing.
-std::optional<std::size_t> holder_of(const std::vector<PlacedEdge>& edges, std::size_t to, const arch::ArchSpec& arch) {
+// Whose results an edge passes in registers to the node of that number, which has no instruction of its own: the first
+// such node that does not leave rows, or nothing.
+std::optional<std::size_t> holder_of(const std::vector<PlacedEdge>& edges, std::size_t to, const RProgram& program,
+                                     const Value& node, const arch::ArchSpec& arch) {
   const arch::RegisterLevel* registers = arch::registers_of(arch);
+  const auto* nodes = std::get_if<std::vector<StageProgram>>(&program.nodes);
+  if (registers == nullptr || node.find("mma") != nullptr) return std::nullopt;
+  const auto leaves_rows = [&](std::size_t from) {
+    return nodes != nullptr && from < nodes->size() && holds_rows((*nodes)[from]);
+  };
   for (const auto& [e, at] : edges)
-    if (static_cast<std::size_t>(e.to) == to && e.from < e.to && registers != nullptr && e.level == registers->name)
+    if (static_cast<std::size_t>(e.to) == to && e.from < e.to && e.level == registers->name &&
+        !leaves_rows(static_cast<std::size_t>(e.from)))
       return static_cast<std::size_t>(e.from);
   return std::nullopt;
 }
@@ -312,7 +321,7 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
     for (std::size_t n = 0; n < stages->size(); ++n) {
       const Value& v = (*stages)[n];
       const std::size_t before_it = program.stages();
-      const std::optional<std::size_t> holder = holder_of(edges, n, arch);
+      const std::optional<std::size_t> holder = holder_of(edges, n, program, v, arch);
       // Nodes that could not be read are reported already, and hold nothing.
       if (holder && before_it < n) continue;
       read_node(v, arch, cache, diags, program, holder, [](Fields&) {});

@@ -29,6 +29,7 @@ struct OperandPlan {
   std::int64_t rotate = 0;   // elements by which each cached row is rotated relative to the one before it
   bool blocked = false;      // every thread copies contiguous pieces, as TVM's templates do; else striped
   std::int64_t box = 0;      // elements in a row of the boxes that TMA copies; 0 where threads copy
+  bool once = false;         // copied once, before the group's loop, in whose steps the tile is the same (loop_ring.h)
 
   bool operator==(const OperandPlan&) const = default;
 };
@@ -50,6 +51,7 @@ struct SimtSchedule {
   std::int64_t registers = 0;
   std::int64_t unroll = 0;
   std::int64_t num_stages = 1;
+  std::int64_t loop_stages = 1;  // steps of the group's loop whose cached tiles a block holds at a time (loop_ring.h)
   BlockOrder block_order = BlockOrder::kRow;
   std::int64_t group_m = 1;  // divides the number of blocks along the axis next to the fastest one
   MicroKernel micro_kernel;  // what multiplies

@@ -13,6 +13,7 @@
 #include "tile/detail/bounds.h"
 #include "tile/microkernel/detail/document.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/row_reduction.h"
 #include "tile/node_fields.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/document.h"
@@ -51,17 +52,24 @@ class StageReader {
   std::optional<StageProgram> read_epilogue(const TileSpace& space, const StageProgram& holder) {
     node_.space = &space;
     for (const std::string_view key : {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages",
-                                       "split", "order", "group_m", "mma", "rotate"})
+                                       "loop_stages", "split", "order", "group_m", "mma", "rotate"})
       if (const Value* given = fields_.take(key))
         diags_.error(given->at,
                      fmt::format("{0}: expected none: {1} reaches the node in registers, which has the tiles "
                                  "and threads of the node that writes {1}",
                                  key, holder.space->output.name));
-    if (const std::string why = epilogue_refusal(space, *holder.space, holder.space->output.name); !why.empty()) {
+    const bool reduces = space.axes.size() > space.spatial;
+    const std::string why = reduces ? row_reduction_refusal(space, holder)
+                                    : epilogue_refusal(space, *holder.space, holder.space->output.name);
+    if (!why.empty()) {
       diags_.error(node_.node.at,
                    fmt::format("{} does not reach the node in registers: {}", holder.space->output.name, why));
       for (const std::string_view key : {"cached", "padding", "copy", "box", "vector"}) fields_.take(key);
       return std::nullopt;
+    }
+    if (reduces) {
+      for (const std::string_view key : {"cached", "padding", "copy", "box", "vector"}) fields_.take(key);
+      return make_row_reduction(std::make_shared<const TileSpace>(space), holder);
     }
     StageProgram p =
         make_epilogue(epilogue_space(space.expression, *holder.space), holder, arch::widest_access_of(arch_));
@@ -74,7 +82,7 @@ class StageReader {
   void take_all() {
     for (const std::string_view key :
          {"tiles", "mapping", "cached", "padding", "rotate", "copy", "box", "vector", "reduction_order", "registers",
-          "unroll", "num_stages", "split", "order", "group_m", "mma"})
+          "unroll", "num_stages", "loop_stages", "split", "order", "group_m", "mma"})
       fields_.take(key);
   }
 
@@ -107,6 +115,7 @@ class StageReader {
     number("registers", kNotNegative, p.registers);
     number("unroll", kNotNegative, p.unroll);
     number("num_stages", {1, 64}, p.num_stages);
+    number("loop_stages", {1, 64}, p.loop_stages);
     read_order(p);
     read_group(p);
     return p;

@@ -13,14 +13,14 @@ StagingLayout staging_of(const StageProgram& p, const arch::CoreSpec& core) {
   // No access of one thread straddles the beginning of a tile.
   const std::int64_t access = std::max(kStagingAlignment, core.max_access.value_or(base::Bytes{0}).n);
   const TmaStaging tma = tma_staging(p, core);
-  const std::int64_t alignment = base::round_up(tma.alignment.n, access), stages = p.stages_held();
+  const std::int64_t alignment = base::round_up(tma.alignment.n, access);
   StagingLayout out;
   out.begins.assign(p.space->inputs.size(), {0});
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) continue;
     const Operand& o = p.space->inputs[i];
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
-    out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * stages);
+    out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * p.stages_held(i));
   }
   out.bytes = std::max({out.bytes, result_tile_bytes(p), shared_parts_bytes(p, core)});
   out.mbarriers = {base::round_up(out.bytes.n, tma.mbarrier.n)};

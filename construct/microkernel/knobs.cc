@@ -50,5 +50,9 @@ RowPlacements row_placements(const tile::Epilogue& /*kernel*/, const StageProgra
                              const arch::ArchSpec& /*chip*/) {
   return {{}};
 }
+RowPlacements row_placements(const tile::RowReduction& /*kernel*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+                             const arch::ArchSpec& /*chip*/) {
+  return {{}};
+}
 
 }  // namespace tilescope::construct

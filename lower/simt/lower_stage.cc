@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "arch/derive.h"
+#include "lower/simt/detail/loop_ring.h"
 #include "lower/simt/detail/online_reduction.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 #include "lower/simt/transfer/detail/results.h"
+#include "tile/loop_ring.h"
 #include "tile/microkernel/rules.h"
 
 namespace tilescope::lower {
@@ -36,7 +38,7 @@ void add_inputs(Stage& s) {
   for (const std::string& name : s.expression().scalars) s.scalars.push_back(s.block.scalar(name));
   for (std::size_t i = 0; i < s.space().inputs.size(); ++i) {
     const expr::Tensor& t = s.tensor_of(s.space().inputs[i]);
-    const bool inside = s.place.kept_inputs[i] != nullptr || s.place.held_inputs[i] != nullptr;
+    const bool inside = s.place.kept_inputs[i] != nullptr || s.place.held_inputs[i].has_value();
     s.memory.push_back(inside ? -1 : s.block.memory(t.name, t.dtype, t.elements(), Role::kInput, t.indices));
   }
 }
@@ -68,7 +70,9 @@ struct LoweredStage {
     return stage.any_cached() || std::any_of(kept.begin(), kept.end(), [](const KeptTile* t) { return t != nullptr; });
   }
   BlockParts parts() { return {stage, *products, *transfers, *results}; }
-  Body as_epilogue(const Sync& sync) { return with(products->finish(constant(0), constant(0)), results->leave(sync)); }
+  Body as_epilogue(const Sync& sync) {
+    return with(with(results->initial(), products->finish(constant(0), constant(0))), results->leave(sync));
+  }
 
   Stage stage;
   std::unique_ptr<MicroKernelLowering> products;
@@ -90,7 +94,10 @@ class GroupLowering {
         loop_(block.indices(), group.loop ? group.loop->steps : 1,
               group.loop ? tile::live_steps_of_loop(program, group) : tile::LiveSteps{}, begins_),
         kept_(programs.size()),
-        factors_(programs.size()) {}
+        factors_(programs.size()) {
+    if (const std::int64_t stages = tile::loop_stages_of(program, group); stages > 1)
+      ring_.emplace(block.indices(), loop_, group.loop->steps, stages);
+  }
 
   Body all() {
     for (std::size_t i = 0; i < programs_.size();) i = add(i);
@@ -117,7 +124,7 @@ class GroupLowering {
     lowered_[holder].results->go_on_with([this, holder, end](const Sync& sync) {
       Body epilogues;
       for (std::size_t i = holder + 1; i < end; ++i)
-        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(sync));
+        epilogues = with(std::move(epilogues), is_carried(i) ? carry(i) : lowered_[i].as_epilogue(sync));
       return epilogues;
     });
     Body& leaves_in = add_body(holder);
@@ -129,34 +136,69 @@ class GroupLowering {
 
   // Adds what a stage does; where its results leave.
   Body& add_body(std::size_t i) {
-    LoweredStage& s = lowered_[i];
     const bool in = group_.loop && group_.loop->has(i);
-    Body& own = in ? in_loop_ : body_;
-    if (!in || group_.loop->stepped(i)) {
-      own = with(std::move(own), pipelined(s.parts()));
+    if (in && ring_) ring_->add({lowered_[i].parts(), [this, i](const Affine& step) { return position(i, step); }});
+    if (!is_carried(i)) {
+      Body& own = in ? in_loop_ : body_;
+      Body body = in && ring_ ? in_ring(lowered_[i]) : pipelined(lowered_[i].parts());
+      own = with(std::move(own), std::move(body));
       return own;
     }
-    Carrying carrying(s.parts(), carried_place(i));
-    factors_[i] = carrying.factors();
-    body_ = with(std::move(body_), carrying.before());
-    in_loop_ = with(std::move(in_loop_), carrying.in_step(loop_.step));
-    behind_loop_ = with(std::move(behind_loop_), carrying.behind());
+    Body body = carry(i);
+    in_loop_ = with(std::move(in_loop_), std::move(body));
     return group_.loop->runs(i) ? in_loop_ : behind_loop_;
   }
 
+  bool is_carried(std::size_t i) const { return group_.loop && group_.loop->has(i) && !group_.loop->stepped(i); }
+
+  // What a step adds to a stage that is carried on; what it does before the loop and behind it is added there.
+  Body carry(std::size_t i) {
+    Carrying carrying(lowered_[i].parts(), carried_place(i));
+    factors_[i] = {carrying.factors(), carrying.held_factors()};
+    body_ = with(std::move(body_), carrying.before());
+    Body body = ring_ ? carrying.in_step_of_ring(loop_.step, ring_->now()) : carrying.in_step(loop_.step);
+    behind_loop_ = with(std::move(behind_loop_), carrying.behind());
+    return body;
+  }
+
+  // A stage whose part of a step is one step of its own, with the tiles that the ring has of it.
+  Body in_ring(LoweredStage& s) {
+    Body body = s.results->initial();
+    body = with(std::move(body), s.products->start(constant(0), ring_->now()));
+    body = with(std::move(body), s.products->finish(constant(0), ring_->now()));
+    return with(std::move(body), s.results->leave(at_barrier));
+  }
+
+  // Where a stage of the loop stands in a step of that.
+  StepPosition position(std::size_t i, const Affine& step) {
+    Stage& s = lowered_[i].stage;
+    if (is_carried(i)) return s.indices.at_step(step);
+    StepPosition at = s.indices.at_step(constant(0));
+    const std::vector<Affine> begins = begins_of(group_.stages[i], begins_, step);
+    std::copy(begins.begin(), begins.end(), at.begin.begin());
+    return at;
+  }
+
   void close_loop() {
-    in_loop_ = with(std::move(in_loop_), at_barrier("every thread is done with the step"));
-    body_ = with(with(std::move(body_), loop_.around(std::move(in_loop_))), std::move(behind_loop_));
+    if (ring_) {
+      if (group_.loop->first > 0) body_ = with(std::move(body_), at_barrier("every thread has read what came before"));
+      body_ = with(std::move(body_), ring_->before());
+      in_loop_ = with(ring_->begin_step(), with(std::move(in_loop_), ring_->end_step()));
+    } else {
+      in_loop_ = with(std::move(in_loop_), at_barrier("every thread is done with the step"));
+    }
+    body_ = with(std::move(body_), loop_.around(std::move(in_loop_)));
+    if (ring_) body_ = with(std::move(body_), at_barrier("every thread is done with the loop"));
+    body_ = with(std::move(body_), std::move(behind_loop_));
   }
 
   // `holder`: the stage behind which, without a barrier, this one stands.
-  StagePlace place_of(std::size_t holder, std::size_t i) const {
+  StagePlace place_of(std::size_t holder, std::size_t i) {
     const tile::GroupedStage& grouped = group_.stages[i];
     StagePlace place{begins_of(grouped, begins_, loop_.step), grouped.staging, {}, {}, {}, grouped.holds_output, false};
     for (const int from : grouped.kept_inputs)
       place.kept_inputs.push_back(from < 0 ? nullptr : &kept_[static_cast<std::size_t>(from)]);
-    for (const int from : grouped.held_inputs)
-      place.held_inputs.push_back(from < 0 ? nullptr : &lowered_[static_cast<std::size_t>(from)].stage.results);
+    for (const int from : grouped.held_inputs) place.held_inputs.push_back(held(from));
     if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
     if (!group_.loop || !group_.loop->has(i)) place.live = tile::live_steps_of_stage(program_, group_, i);
     place.kernel_begins = begins_;
@@ -165,10 +207,19 @@ class GroupLowering {
     return place;
   }
 
+  std::optional<HeldTensor> held(int from) {
+    if (from < 0) return std::nullopt;
+    LoweredStage& s = lowered_[static_cast<std::size_t>(from)];
+    return HeldTensor{&s.stage.results, s.products.get(), tile::holds_rows(s.stage.p)};
+  }
+
   CarriedPlace carried_place(std::size_t i) const {
     const tile::GroupLoop& loop = *group_.loop;
-    CarriedPlace out{loop.runs(i), loop.coefficient(i), group_.stages[i].factors, loop.rescaling(i), nullptr};
-    if (out.rescaling != nullptr) out.factors = &factors_[loop.first + out.rescaling->extremum];
+    CarriedPlace out{loop.runs(i), loop.coefficient(i), group_.stages[i].factors, loop.rescaling(i), nullptr, -1};
+    if (out.rescaling == nullptr) return out;
+    const Factors& factors = factors_[loop.first + out.rescaling->extremum];
+    out.factors = &factors.tile;
+    out.held_factors = factors.registers;
     return out;
   }
 
@@ -181,7 +232,14 @@ class GroupLowering {
   // Where stages are carried on: the group's loop over their steps, what stands in it, and what does behind it.
   const StepLoop loop_;
   Body body_, in_loop_, behind_loop_;
-  std::vector<KeptTile> kept_, factors_;  // by stage
+  std::optional<LoopRing> ring_;
+  // Of a running maximum, by which sums are rescaled: in the scratchpad, or in registers, or -1.
+  struct Factors {
+    KeptTile tile;
+    int registers = -1;
+  };
+  std::vector<KeptTile> kept_;    // by stage
+  std::vector<Factors> factors_;  // by stage
   std::deque<LoweredStage> lowered_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tile/microkernel/rules.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::lower {
@@ -20,15 +21,19 @@ Node operand(int index) { return {.kind = NodeKind::kRead, .index = index}; }
 Carrying::Carrying(const BlockParts& parts, const CarriedPlace& place) : b_(parts), place_(place), s_(parts.stage) {
   const std::string& output = s_.space().output.name;
   const base::Dtype held = s_.expression().accumulate;
-  if (place_.rescaling != nullptr) factor_ = s_.block.registers(output + "_factor", held, 1);
+  if (place_.rescaling != nullptr && place_.held_factors < 0)
+    factor_ = s_.block.registers(output + "_factor", held, 1);
   if (!place_.coefficient) return;
   const std::int64_t results = s_.block.kernel().buffers[static_cast<std::size_t>(s_.results.leaving)].elements;
   before_ = s_.block.registers(output + "_before", s_.block.dtype_of(s_.results.leaving), results);
   factor_ = s_.block.registers(output + "_factor", held, results);
+  if (by_rows()) return;
   const CachedTile& tile = s_.tiles.back();
   factors_ = {s_.block.shared(output + "_factors", held, tile.ring_stage_elements, place_.factors_at), tile.shape,
               tile.pitch, s_.place.begins};
 }
+
+bool Carrying::by_rows() const { return tile::holds_rows(s_.p); }
 
 KeptTile Carrying::factors() const { return factors_; }
 
@@ -58,8 +63,16 @@ Body Carrying::in_step(const Affine& step) {
   }
   body = with(std::move(body), b_.products.before_reads());
   if (b_.transfers.any()) body = with(std::move(body), at_barrier("the tiles are whole"));
-  body = with(std::move(body), b_.products.start(step, constant(0)));
-  body = with(std::move(body), b_.products.finish(step, constant(0)));
+  return with(std::move(body), compute(step, constant(0)));
+}
+
+Body Carrying::in_step_of_ring(const Affine& step, const Affine& ring_stage) {
+  return with(rescale(), compute(step, ring_stage));
+}
+
+Body Carrying::compute(const Affine& step, const Affine& ring_stage) {
+  Body body = b_.products.start(step, ring_stage);
+  body = with(std::move(body), b_.products.finish(step, ring_stage));
   if (!place_.runs) return body;
   body = with(std::move(body), b_.results.leave(at_barrier));
   return with(std::move(body), leave_factors());
@@ -70,6 +83,7 @@ Body Carrying::behind() { return place_.runs ? Body{} : b_.results.leave(at_barr
 // The factor hangs on some of the axes, whose loops stand outside.
 Body Carrying::rescale() {
   if (place_.rescaling == nullptr) return {};
+  if (place_.held_factors >= 0) return rescale_by_rows();
   const std::vector<std::vector<AxisLoop>> by_axis = b_.products.result_loops(1);
   std::vector<std::vector<AxisLoop>> outside(by_axis.size()), inside = by_axis;
   for (const expr::Coordinate& c : place_.rescaling->at)
@@ -92,6 +106,20 @@ Body Carrying::rescale() {
   return body;
 }
 
+// The axes of the factor stand alone in its coordinates (tile/group.cc, check_rescaled).
+Body Carrying::rescale_by_rows() {
+  std::vector<std::size_t> axes;
+  for (const expr::Coordinate& c : place_.rescaling->at) axes.push_back(static_cast<std::size_t>(*c.bare_axis()));
+  const Access sum{s_.results.accumulators, b_.products.result_position(1)};
+  const Compute product{sum,
+                        expr::Reducer::kNone,
+                        {operand(0), operand(1), {.kind = NodeKind::kMultiply, .left = 0, .right = 1}},
+                        {sum, {place_.held_factors, b_.products.places_along(axes, 1).place}}};
+  Body body = nest(joined(b_.products.result_loops(1)), {{product, {}}}, true);
+  body.front().note = "sums as of the maximum so far";
+  return body;
+}
+
 Body Carrying::leave_factors() {
   if (!place_.coefficient) return {};
   const int now = s_.results.leaving;
@@ -104,6 +132,7 @@ Body Carrying::leave_factors() {
                       {.kind = NodeKind::kCall, .function = expr::Function::kExp, .left = 4}},
                      {now, before_});
   body = with(std::move(body), on_all(before_, {operand(0)}, {now}));
+  if (by_rows()) return body;
   const std::vector<std::vector<AxisLoop>> by_axis = b_.products.result_loops(1);
   std::vector<Affine> local = s_.local_values(by_axis);
   b_.products.add_lane(local);

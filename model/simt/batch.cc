@@ -145,6 +145,7 @@ class Batch::Costs {
       of.storage.work = work_of_block(counts, m, of.storage.arithmetic, of.costs.occupancy, *of.costs.traffic);
     of.costs.work = as_before ? core->costs.work : &of.storage.work;
     of.costs.core.emplace(counts, *of.costs.work, *of.costs.traffic, m);
+    of.costs.timed = &counts;
     of.kernel.emplace(std::span(&of.costs, 1), m);
     return true;
   }

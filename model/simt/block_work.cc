@@ -193,19 +193,21 @@ class Worker {
   void add_carrying() {
     const double lanes = warps_ * static_cast<double>(m_.warp);
     if (const double factors = c_.factors; factors > 0) {
-      work_.compute.issue_cycles += issue_cycles(factors + results_);
-      work_.compute.scratchpad_cycles += pass_cycles(factors * warps_);
-      work_.step_passes.passes += factors * warps_;
-      work_.step_passes.min_passes += factors * warps_;
-      work_.step_passes.bytes += factors * warps_ * static_cast<double>(m_.bank_width_bytes);
+      const double read = c_.factors_by_rows ? 0 : factors;
+      work_.compute.issue_cycles += issue_cycles(read + results_);
+      work_.compute.scratchpad_cycles += pass_cycles(read * warps_);
+      work_.step_passes.passes += read * warps_;
+      work_.step_passes.min_passes += read * warps_;
+      work_.step_passes.bytes += read * warps_ * static_cast<double>(m_.bank_width_bytes);
       if (c_.program->matrix() == nullptr) add_steps(work_.compute, results_);
-      work_.compute_latency_cycles += m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
+      work_.compute_latency_cycles += (read > 0 ? m_.scratchpad_latency_cycles : 0) + arithmetic_.latency_cycles;
     }
     if (!c_.leaves_factors) return;
-    work_.store.issue_cycles += issue_cycles(4 * results_);  // difference, product, exponential, and the write
+    const double written = c_.factors_by_rows ? 0 : results_;
+    work_.store.issue_cycles += issue_cycles(3 * results_ + written);  // difference, product, exponential, and the write
     add_steps(work_.store, 2 * results_);
     work_.store.execute(special(), results_ * lanes);
-    work_.store.scratchpad_cycles += pass_cycles(results_ * warps_);
+    work_.store.scratchpad_cycles += pass_cycles(written * warps_);
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 

@@ -59,6 +59,8 @@ class BlockCounter {
     count_carrying();
     count_output();
     add_flows(out_, kernel_, g_, {asked_.begin(), asked_.size()}, table(), storage_.flows);
+    for (std::size_t i = 0; i < storage_.flows.size(); ++i)
+      if (p_.operands[i].once) once(storage_.flows[i]);
     out_.flows = {storage_.flows.begin(), storage_.flows.size()};
     out_.registers = registers_of(p_, g_);
     return std::move(out_);
@@ -77,6 +79,7 @@ class BlockCounter {
     out_.scratchpad = kernel_.scratchpad;
     out_.carried_registers = kernel_.carried_registers;
     out_.first = kernel_.first;
+    out_.in_ring = kernel_.in_ring;
     out_.stays = kernel_.stays();
     out_.stepped = kernel_.stepped;
     out_.threads = p_.threads();
@@ -145,7 +148,20 @@ class BlockCounter {
     // `compiler.copy_registers`.
     if (p_.registers == 0)
       c.rounds = std::visit([&](const auto& entry) { return copy_rounds(entry, p_, i, g_); }, transfer);
+    if (p_.operands[i].once) once(c);
     return c;
+  }
+
+  // What is copied once, as a part of it in each step of the loop.
+  void once(InputCounts& c) const {
+    const double steps = out_.mean_repeats();
+    for (double* n : {&c.requests, &c.lines, &c.beside, &c.scratchpad.write.accesses, &c.scratchpad.write.instructions})
+      *n /= steps;
+  }
+  void once(Flow& f) const {
+    const double steps = out_.mean_repeats();
+    for (double* n : {&f.step_bytes, &f.useful_bytes}) *n /= steps;
+    for (Flow::Loops& l : f.loops) l.step_bytes /= steps;
   }
 
   InputCounts count_direct(std::size_t i) {
@@ -224,6 +240,7 @@ class BlockCounter {
   // What a thread's sums are multiplied by in every step is read once for all of them that hang on one maximum.
   void count_carrying() {
     out_.leaves_factors = kernel_.leaves_factors;
+    out_.factors_by_rows = kernel_.factors_by_rows;
     if (kernel_.rescaling == nullptr) return;
     tile::Extents one(p_.thread.size(), 1);
     for (const expr::Coordinate& c : kernel_.rescaling->at)

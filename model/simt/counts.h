@@ -97,7 +97,7 @@ struct Counts {
   std::int64_t stages_held = 1;  // steps whose copies a block holds at a time
   base::Bytes scratchpad;
   std::int64_t carried_registers = 0;
-  bool first = true, stays = false;
+  bool first = true, stays = false, in_ring = false;
   std::optional<std::size_t> stepped;
   StepShares shares;  // of the repeats, or where it has one of the steps, that blocks take
 
@@ -124,6 +124,7 @@ struct Counts {
   // Online reductions (tile/group_loop.h): number of factors that sums are multiplied by in a step; 0: none.
   double factors = 0;
   bool leaves_factors = false;
+  bool factors_by_rows = false;  // in registers; else they pass through the scratchpad
 
   Registers registers;
 

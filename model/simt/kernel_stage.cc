@@ -2,6 +2,8 @@
 #include "model/simt/kernel_stage.h"
 
 #include "model/simt/warp_access.h"
+#include "tile/loop_ring.h"
+#include "tile/microkernel/rules.h"
 #include "tile/staging.h"
 
 namespace tilescope::model {
@@ -20,8 +22,11 @@ void add_loop(KernelStage& k, const tile::RProgram& p, const tile::GroupLayout& 
   const tile::GroupLoop& loop = *group.loop;
   if (loop.stepped(i)) k.stepped = loop.axis(i);
   if (loop.stepped(i) || loop.runs(i)) k.repeats = loop.steps;
+  k.in_ring = loop.has(i) && tile::loop_stages_of(p, group) > 1;
   k.rescaling = loop.rescaling(i);
   k.leaves_factors = loop.coefficient(i).has_value();
+  const std::size_t extremum = k.rescaling != nullptr ? loop.first + k.rescaling->extremum : i;
+  k.factors_by_rows = tile::holds_rows(p.simt()[group.stages[extremum].stage]);
   k.carried_registers = tile::carried_registers(p, group, i);
 }
 

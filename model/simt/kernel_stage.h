@@ -28,7 +28,9 @@ struct KernelStage {
   std::int64_t repeats = 1;
   std::optional<std::size_t> stepped;
   const expr::Rescaling* rescaling = nullptr;  // of its sums in every step; owned by the group; null: none
+  bool factors_by_rows = false;        // these factors, or those that it leaves, are in registers of the rows' lanes
   bool leaves_factors = false;         // a running maximum that also leaves the factors by which sums are rescaled
+  bool in_ring = false;                // of the loop, whose steps have one barrier for all stages (tile/loop_ring.h)
   std::int64_t carried_registers = 0;  // of a thread, for the sums that other stages keep meanwhile
   StepShares shares;                   // of the steps, or repeats, that blocks take
 

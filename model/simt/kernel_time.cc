@@ -136,6 +136,50 @@ void serve_and_touch(std::span<const StageCosts> stages, std::int64_t resident, 
     warm.touch(second);
 }
 
+void add(Moved& to, const Moved& more) {
+  to.read += more.read;
+  to.written += more.written;
+}
+
+// What two stages move. Rates of requests stay those of the first.
+void add(Traffic& to, const Traffic& more) {
+  add(to.cores, more.cores);
+  for (std::size_t d = 0; d < to.caches.size(); ++d) add(to.caches[d], more.caches[d]);
+  add(to.dram, more.dram);
+  to.fetched_for_stores += more.fetched_for_stores;
+  to.merged_for_stores += more.merged_for_stores;
+  to.cold_read += more.cold_read;
+  add(to.distinct, more.distinct);
+  to.crossing_bytes += more.crossing_bytes;
+}
+
+// A ring's stages meet at one barrier a step, so that warps of a block, and blocks of a core, are at different stages at
+// a time: a step of the ring is one step of all of them, in which a block alone goes through one after the other.
+void time_ring(std::span<const Counts> counts, const Machine& m, std::span<StageStorage> storages, StageCosts& out) {
+  Counts& ring = storages.front().of_ring.emplace(counts.front());
+  BlockWork work;
+  Traffic traffic = storages.front().traffic;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const BlockWork& of = storages[i].work;
+    // What a stage leaves in every step is part of the step.
+    const bool each = counts[i].repeats > 1;
+    work.load = work.load + of.load;
+    work.compute = work.compute + of.compute;
+    (each ? work.compute : work.store) = (each ? work.compute : work.store) + of.store;
+    work.compute_latency_cycles += of.compute_latency_cycles + (each ? of.sharing_latency_cycles : 0);
+    work.sharing_latency_cycles += each ? 0 : of.sharing_latency_cycles;
+    work.cached = work.cached || of.cached;
+    work.reads_kept = work.reads_kept || of.reads_kept;
+    ring.copies = ring.copies || counts[i].copies;
+    ring.stages_held = std::max(ring.stages_held, counts[i].stages_held);
+    if (i > 0) add(traffic, storages[i].traffic);
+  }
+  ring.steps = counts.front().all_steps();
+  ring.repeats = 1;
+  out.core.emplace(ring, work, traffic, m);
+  out.timed = &ring;
+}
+
 }  // namespace
 
 bool find_occupancy(const Counts& counts, const Machine& m, std::int64_t stated, StageStorage& storage,
@@ -165,7 +209,17 @@ bool find_costs(std::span<const Counts> counts, const Machine& m, std::int64_t s
   for (std::size_t i = 0; i < counts.size(); ++i) {
     add_spills(counts[i], m, out[i].occupancy, per_core, storages[i].traffic);
     storages[i].work = work_of_block(counts[i], m, storages[i].arithmetic, out[i].occupancy, storages[i].traffic);
-    out[i].core.emplace(counts[i], storages[i].work, storages[i].traffic, m);
+  }
+  for (std::size_t i = 0; i < counts.size();) {
+    std::size_t end = i + 1;
+    if (counts[i].in_ring) {
+      while (end < counts.size() && counts[end].in_ring) ++end;
+      time_ring(counts.subspan(i, end - i), m, storages.subspan(i, end - i), out[i]);
+    } else {
+      out[i].core.emplace(counts[i], storages[i].work, storages[i].traffic, m);
+      out[i].timed = &counts[i];
+    }
+    i = end;
   }
   return true;
 }
@@ -270,14 +324,15 @@ KernelWaves KernelTime::waves() const {
 KernelTime::StageRounds KernelTime::rounds(const KernelWaves& waves) const {
   StageRounds out(stages_.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
-    find_rounds(*stages_[s].counts, static_cast<double>(m_.partitions), {waves.list.data(), waves.list.size()}, out[s]);
+    if (stages_[s].core)
+      find_rounds(*stages_[s].timed, static_cast<double>(m_.partitions), {waves.list.data(), waves.list.size()}, out[s]);
   return out;
 }
 
 void KernelTime::ask(const KernelWaves& waves, const StageRounds& rounds, Networks& networks, Questions& out) const {
   out.resize(stages_.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
-    stages_[s].core->ask(rounds[s], {waves.list.data(), waves.list.size()}, networks, out[s]);
+    if (stages_[s].core) stages_[s].core->ask(rounds[s], {waves.list.data(), waves.list.size()}, networks, out[s]);
 }
 
 double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& rounds, const Questions& questions,
@@ -285,12 +340,14 @@ double KernelTime::elapsed_us(const KernelWaves& waves, const StageRounds& round
   boost::container::small_vector<double, 24> all(waves.list.size(), 0.0);
   const std::span<double> cycles(all.data(), all.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
-    stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks, cycles);
+    if (stages_[s].core)
+      stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks, cycles);
   double longest = 1;  // times the mean of blocks, the longest of them
   if (waves.alone) {
     double of_longest = 0;
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       boost::container::small_vector<double, 24> own(waves.list.size(), 0.0);
+      if (!stages_[s].core) continue;
       stages_[s].core->add_cycles(rounds[s], {waves.list.data(), waves.list.size()}, questions[s], networks,
                                   {own.data(), own.size()});
       const StepShares& shares = stages_[s].counts->shares;

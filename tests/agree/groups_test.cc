@@ -20,6 +20,7 @@
 #include "tests/support/random_carried_group.h"
 #include "tests/support/random_group.h"
 #include "tests/support/random_masks.h"
+#include "tests/support/random_row_group.h"
 #include "tile/program_json.h"
 
 namespace tilescope::tests {
@@ -124,6 +125,17 @@ TEST(RandomCarriedGroups, AllReadersAgreeWithoutShuffles) {
 TEST(RandomMaskedGroups, AllReadersAgree) { expect_all_agree(v100(), any_masked_carried_program); }
 
 TEST(RandomMaskedGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210"), any_masked_carried_program); }
+
+Generator of_rows(const std::string& instruction) {
+  return [instruction](const arch::ArchSpec& chip) { return any_row_program(chip, instruction); };
+}
+
+TEST(RandomRowGroups, AllReadersAgree) { expect_all_agree(chip("a100"), of_rows("mma.f16")); }
+
+TEST(RandomRowGroups, AllReadersAgreeInBf16) { expect_all_agree(chip("h200"), of_rows("mma.bf16")); }
+
+// Without copies that land by themselves.
+TEST(RandomRowGroups, AllReadersAgreeOnTuring) { expect_all_agree(chip("t4"), of_rows("mma.f16")); }
 
 // Each stage's tile in turn, and all of them in one walk.
 RC_GTEST_PROP(Groups, AskTheSameOfAllStagesAsOfOne, ()) {

@@ -31,6 +31,7 @@ arch::FragmentAxis letter_of(const MatrixUnit& unit, std::size_t axis) {
 
 struct EpilogueOf {
   MicroKernel operator()(const Epilogue& kernel) const { return kernel; }
+  MicroKernel operator()(const RowReduction& kernel) const { return kernel; }  // which no epilogue continues
   template <class Kernel>
   MicroKernel operator()(const Kernel& kernel) const {
     return Epilogue{kernel};
@@ -85,7 +86,7 @@ std::string epilogue_refusal(const StageProgram& p) {
 }
 
 std::int64_t results_of_thread(const StageProgram& p, std::size_t axis) {
-  const std::int64_t all = p.mapping[axis].thread_extent();
+  const std::int64_t all = axis < p.space->spatial ? p.mapping[axis].thread_extent() : p.block[axis];
   const MatrixUnit* unit = holding_unit_of(p.micro_kernel);
   if (unit == nullptr || (axis != unit->rows && axis != unit->columns)) return all;
   std::int64_t held = 1;

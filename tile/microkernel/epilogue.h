@@ -27,7 +27,8 @@ StageProgram make_epilogue(std::shared_ptr<const TileSpace> space, const StagePr
 // Why the program cannot run as an epilogue, although it is one; empty where it can.
 std::string epilogue_refusal(const StageProgram& p);
 
-// Number of results that one thread holds along a spatial axis, for any program.
+// Number of results that one thread holds along a spatial axis, for any program. Along a reduced axis, the number of
+// elements that one step has; of a row reduction those of them that one lane holds.
 std::int64_t results_of_thread(const StageProgram& p, std::size_t axis);
 // Number of those that are contiguous; an epilogue processes them along its output's innermost axis.
 std::int64_t neighbouring_results_along(const StageProgram& p, std::size_t axis);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,7 +60,15 @@ struct Epilogue {
   bool operator==(const Epilogue&) const = default;
 };
 
-using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue>;
+// Reduces the results that lanes hold of an earlier stage along the columns of their matrix instruction, in registers
+// (row_reduction.h). `holder` is the micro-kernel of that stage, along this stage's axes.
+struct RowReduction {
+  std::variant<Mma, Wgmma> holder;
+
+  bool operator==(const RowReduction&) const = default;
+};
+
+using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue, RowReduction>;
 
 // An instruction of the chip as a micro-kernel, along the axes of `along`.
 MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
@@ -70,6 +79,7 @@ constexpr const MatrixUnit* unit_of(const Fma& /*none*/) { return nullptr; }
 constexpr const MatrixUnit* unit_of(const Mma& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Wgmma& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Epilogue& /*none*/) { return nullptr; }
+constexpr const MatrixUnit* unit_of(const RowReduction& /*none*/) { return nullptr; }
 inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
   return std::visit([](const auto& k) { return unit_of(k); }, kernel);
 }
@@ -79,15 +89,24 @@ inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>
 inline const MatrixUnit* holding_unit_of(const Epilogue& kernel) {
   return std::visit([](const auto& k) { return unit_of(k); }, kernel.holder);
 }
+inline const MatrixUnit* holding_unit_of(const RowReduction& kernel) {
+  return std::visit([](const auto& k) { return unit_of(k); }, kernel.holder);
+}
 inline const MatrixUnit* holding_unit_of(const MicroKernel& kernel) {
-  const auto* epilogue = std::get_if<Epilogue>(&kernel);
-  return epilogue == nullptr ? unit_of(kernel) : holding_unit_of(*epilogue);
+  if (const auto* epilogue = std::get_if<Epilogue>(&kernel)) return holding_unit_of(*epilogue);
+  if (const auto* rows = std::get_if<RowReduction>(&kernel)) return holding_unit_of(*rows);
+  return unit_of(kernel);
 }
 
-// Number of threads that hold a register tile together.
+// Number of neighbouring lanes that hold the parts of one row of the unit's results; nullopt where these are no
+// neighbours, or hold copies.
+std::optional<std::int64_t> lanes_of_row(const MatrixUnit& unit);
+
+// Number of threads that hold a register tile together. Of a row reduction those that hold different rows.
 inline std::int64_t lanes_of(const MicroKernel& kernel) {
   const MatrixUnit* unit = holding_unit_of(kernel);
-  return unit == nullptr ? 1 : unit->lanes;
+  if (unit == nullptr) return 1;
+  return std::holds_alternative<RowReduction>(kernel) ? unit->lanes / lanes_of_row(*unit).value_or(1) : unit->lanes;
 }
 
 // The matrix instruction's name; empty without one.

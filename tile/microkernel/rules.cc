@@ -53,6 +53,13 @@ double fragment_elements(const Epilogue& /*kernel*/, const StageProgram& p, std:
     if (p.space->operand(operand).uses(static_cast<int>(a))) elements *= static_cast<double>(results_of_thread(p, a));
   return elements;
 }
+// What the lanes hold of the earlier stage's results, those along the reduced axis included.
+double fragment_elements(const RowReduction& kernel, const StageProgram& p, std::size_t operand) {
+  auto elements = static_cast<double>(holding_unit_of(kernel)->lanes);
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    if (p.space->operand(operand).uses(static_cast<int>(a))) elements *= static_cast<double>(results_of_thread(p, a));
+  return elements;
+}
 double fragment_elements(const StageProgram& p, std::size_t operand) {
   return of_micro_kernel(p, [&](const auto& kernel) { return fragment_elements(kernel, p, operand); });
 }
@@ -71,15 +78,22 @@ std::optional<std::int64_t> neighbouring_results(const Epilogue& kernel, const S
   return std::visit([&](const auto& holder) { return neighbouring_results(holder, p); }, kernel.holder);
 }
 
+// A lane's rows are no neighbours.
+std::optional<std::int64_t> neighbouring_results(const RowReduction& /*kernel*/, const StageProgram& /*p*/) {
+  return 1;
+}
+
 std::int64_t row_shift(const Fma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Mma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Wgmma& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 std::int64_t row_shift(const Epilogue& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }  // it caches nothing
+std::int64_t row_shift(const RowReduction& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 
 std::string tiles_refusal(const Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Mma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Wgmma& /*kernel*/, const StageProgram& p) { return core_matrices_refusal(p); }
 std::string tiles_refusal(const Epilogue& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
+std::string tiles_refusal(const RowReduction& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
 
 StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector) {
   p.micro_kernel = std::move(kernel);

@@ -20,7 +20,7 @@ using base::Entry;
 using base::Map;
 
 // Values of `copy`.
-constexpr std::string_view kBlocked = "blocked", kTma = "tma";
+constexpr std::string_view kBlocked = "blocked", kTma = "tma", kOnce = "once";
 
 class TransferReader {
  public:
@@ -69,6 +69,7 @@ class TransferReader {
         if (const auto i = node_.tensor_of(e, "copy")) {
           const std::string_view copy = copy_of(e);
           p_.operands[*i].blocked = copy == kBlocked;
+          p_.operands[*i].once = copy == kOnce;
           by_tma[*i] = copy == kTma;
         }
     const Map* boxes = node_.entries_of("box");
@@ -92,7 +93,7 @@ class TransferReader {
 
   // Empty after an error.
   std::string_view copy_of(const Entry& e) {
-    const std::vector<std::string_view> choices = {"striped", kBlocked, kTma};
+    const std::vector<std::string_view> choices = {"striped", kBlocked, kTma, kOnce};
     const std::string where = "copy." + e.key;
     const auto* text = e.value.get_if<std::string>();
     const std::string_view now = text == nullptr ? std::string_view() : base::renamed_key(kRenamedCopies, *text);
@@ -142,6 +143,7 @@ TransferDocument transfer_document(const StageProgram& p, const std::string& scr
     if (plan.padding != 0) out.padding.push_back({name, plan.padding});
     if (plan.rotate != 0) out.rotate.push_back({name, plan.rotate});
     if (plan.blocked) out.copy.push_back({name, std::string(kBlocked)});
+    if (plan.once) out.copy.push_back({name, std::string(kOnce)});
     if (plan.box != 0) {
       out.copy.push_back({name, std::string(kTma)});
       out.box.push_back({name, plan.box});
@@ -160,6 +162,7 @@ std::vector<std::string> transfer_words(const StageProgram& p) {
     cached = cached || (plan.cached && i < p.space->inputs.size());
     if (plan.padding != 0) words.push_back(fmt::format("{}+{}", name, plan.padding));
     if (plan.rotate != 0) words.push_back(fmt::format("rotate {} {}", name, plan.rotate));
+    if (plan.once) words.push_back(name + " once");
   }
   if (!cached) words.emplace_back("direct");
   if (p.by_tma()) words.emplace_back("TMA");

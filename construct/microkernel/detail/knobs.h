@@ -24,8 +24,10 @@ RowPlacements row_placements(const tile::Mma&, const tile::StageProgram& p, std:
                              const arch::ArchSpec& chip);
 RowPlacements row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
                              const arch::ArchSpec& chip);
-// An epilogue caches nothing.
+// An epilogue caches nothing, nor does a row reduction.
 RowPlacements row_placements(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::RowReduction&, const tile::StageProgram& p, std::size_t operand,
                              const arch::ArchSpec& chip);
 
 // Whether the instructions that read a tile depend on how its rows lie.
@@ -33,12 +35,14 @@ constexpr bool reads_by_rows(const tile::Fma&) { return false; }
 constexpr bool reads_by_rows(const tile::Mma&) { return true; }
 constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
 constexpr bool reads_by_rows(const tile::Epilogue&) { return false; }
+constexpr bool reads_by_rows(const tile::RowReduction&) { return false; }
 
 // Whether lanes hold the operands' fragments, which may be of another stage's rows.
 constexpr bool holds_fragments(const tile::Fma&) { return false; }
 constexpr bool holds_fragments(const tile::Mma&) { return true; }
 constexpr bool holds_fragments(const tile::Wgmma&) { return false; }
 constexpr bool holds_fragments(const tile::Epilogue&) { return false; }
+constexpr bool holds_fragments(const tile::RowReduction&) { return false; }
 
 // Whether the steps of the program are whole fragments.
 constexpr bool whole_fragments(const tile::Fma&, const tile::StageProgram&) { return true; }
@@ -50,5 +54,6 @@ inline bool whole_fragments(const tile::Wgmma& kernel, const tile::StageProgram&
 }
 
 constexpr bool whole_fragments(const tile::Epilogue&, const tile::StageProgram&) { return true; }
+constexpr bool whole_fragments(const tile::RowReduction&, const tile::StageProgram&) { return true; }
 
 }  // namespace tilescope::construct

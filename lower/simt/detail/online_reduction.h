@@ -17,9 +17,11 @@ struct CarriedPlace {
   // old)) is, laid out as that of its results.
   std::optional<double> coefficient;
   base::Bytes factors_at;
-  // Of a sum that is rescaled: by what, and the tile of factors.
+  // Of a sum that is rescaled: by what, and the tile of factors, or the registers in which lanes have those of their
+  // rows.
   const expr::Rescaling* rescaling = nullptr;
   const KeptTile* factors = nullptr;
+  int held_factors = -1;
 };
 
 class Carrying {
@@ -27,17 +29,25 @@ class Carrying {
   // The stage's tiles and results have their registers.
   Carrying(const BlockParts& parts, const CarriedPlace& place);
 
-  // Its own tile of factors, where it has one.
+  // Its own tile of factors, where it has one; of a row reduction their registers.
   KeptTile factors() const;
+  int held_factors() const { return place_.coefficient && by_rows() ? factor_ : -1; }
   Body before();
-  // With the tiles of one step at a time. Where it runs, others read its results behind the next barrier.
+  // With the tiles of one step at a time, or with those that a ring around the loop has in a stage. Where it runs,
+  // others read its results behind the next barrier.
   Body in_step(const Affine& step);
+  Body in_step_of_ring(const Affine& step, const Affine& ring_stage);
   Body behind();
 
  private:
   // target = body of `operands` at each of a thread's results.
   Body on_all(int target, std::vector<expr::Node> body, const std::vector<int>& operands);
+  // Whether it is a row reduction, whose lanes have all that others need of their rows.
+  bool by_rows() const;
+  // The products of a step, and what leaves with it.
+  Body compute(const Affine& step, const Affine& ring_stage);
   Body rescale();
+  Body rescale_by_rows();
   Body leave_factors();
 
   const BlockParts b_;

@@ -38,13 +38,22 @@ struct KeptTile {
   std::vector<Affine> begin;  // of the tile, in the tensor
 };
 
+class MicroKernelLowering;
+
+// Results of an earlier stage that threads hold in registers, and what says where in these they are.
+struct HeldTensor {
+  const ResultRegisters* results = nullptr;
+  MicroKernelLowering* threads = nullptr;
+  bool by_rows = false;  // one a row, in every lane that has part of the row
+};
+
 // What is a stage's own in the kernel: where its tile begins, where in the scratchpad it works, what it reads there and
 // in registers, and where its results stay, if they do.
 struct StagePlace {
   std::vector<Affine> begins;
   base::Bytes scratchpad{0};
   std::vector<const KeptTile*> kept_inputs;         // null of what comes from elsewhere
-  std::vector<const ResultRegisters*> held_inputs;  // as kept_inputs
+  std::vector<std::optional<HeldTensor>> held_inputs;  // nothing of what comes from elsewhere
   std::optional<base::Bytes> keeps_output_at;
   bool holds_output = false;  // its results go on in registers
   bool others_read = false;   // before it, without a barrier since, threads read what lies in the scratchpad
@@ -76,9 +85,13 @@ class Stage {
   // The tile that an earlier stage of the kernel left of the operand; null where it comes from memory.
   const KeptTile* kept(std::size_t read) const { return place.kept_inputs[operand_of_[read]]; }
   // The registers in which the stage's threads hold the operand; null where they do not.
-  const ResultRegisters* held(std::size_t read) const { return place.held_inputs[operand_of_[read]]; }
+  const HeldTensor* held(std::size_t read) const {
+    const std::optional<HeldTensor>& tensor = place.held_inputs[operand_of_[read]];
+    return tensor ? &*tensor : nullptr;
+  }
   // Steps whose tiles the scratchpad holds at a time.
   std::int64_t stages_held() const { return any_cached() ? p.stages_held() : 1; }
+  std::int64_t stages_held(std::size_t operand) const { return any_cached() ? p.stages_held(operand) : 1; }
 
   // Values of all tile axes where the loops stand, within the block's tile and in all.
   std::vector<Affine> local_values(const std::vector<std::vector<AxisLoop>>& loops) const;

@@ -41,6 +41,17 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
   if (!tiles.empty()) refuse(tiles);
 }
 
+// `holder`: a micro-kernel of that instruction, as the program has it.
+template <class Holder>
+void check_holder(const tile::MatrixUnit& unit, const Holder& holder, const tile::StageProgram& p,
+                  const arch::ArchSpec& chip, base::Diagnostics& diags, base::Position at) {
+  const auto any = [](const auto& kernel) { return tile::MicroKernel(kernel); };
+  const arch::ComputeSpec* c = instruction_of(unit.instruction, chip);
+  if (c == nullptr || !(tile::micro_kernel_of(*c, chip, unit) == std::visit(any, holder)))
+    diags.error(at, fmt::format("{} holds results as {} does, which is another instruction on {}", p.space->output.name,
+                                unit.instruction, chip.name));
+}
+
 tile::MicroKernel own(const tile::MatrixUnit& u, const arch::ArchSpec& chip) {
   return tile::micro_kernel_of(*instruction_of(u.instruction, chip), chip, u);
 }
@@ -61,12 +72,11 @@ void add_refusals(const tile::Wgmma& kernel, const tile::StageProgram& p, const 
 void add_refusals(const tile::Epilogue& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at) {
   if (std::string why = tile::tiles_refusal(kernel, p); !why.empty()) diags.error(at, std::move(why));
-  const tile::MatrixUnit* unit = tile::holding_unit_of(kernel);
-  if (unit == nullptr) return;
-  const arch::ComputeSpec* c = instruction_of(unit->instruction, chip);
-  if (c == nullptr || !(tile::epilogue_of(tile::micro_kernel_of(*c, chip, *unit)) == tile::MicroKernel(kernel)))
-    diags.error(at, fmt::format("{} holds results as {} does, which is another instruction on {}", p.space->output.name,
-                                unit->instruction, chip.name));
+  if (const tile::MatrixUnit* unit = tile::holding_unit_of(kernel)) check_holder(*unit, kernel.holder, p, chip, diags, at);
+}
+void add_refusals(const tile::RowReduction& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                  base::Diagnostics& diags, base::Position at) {
+  check_holder(*tile::holding_unit_of(kernel), kernel.holder, p, chip, diags, at);
 }
 
 tile::MicroKernel on_chip(const tile::Fma& kernel, const arch::ArchSpec& /*chip*/) { return kernel; }
@@ -74,6 +84,13 @@ tile::MicroKernel on_chip(const tile::Mma& kernel, const arch::ArchSpec& chip) {
 tile::MicroKernel on_chip(const tile::Wgmma& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
 tile::MicroKernel on_chip(const tile::Epilogue& kernel, const arch::ArchSpec& chip) {
   return tile::epilogue_of(std::visit([&](const auto& holder) { return on_chip(holder, chip); }, kernel.holder));
+}
+tile::MicroKernel on_chip(const tile::RowReduction& kernel, const arch::ArchSpec& chip) {
+  const auto of_rows = [](const auto& holder) -> tile::MicroKernel {
+    if constexpr (requires { tile::RowReduction{holder}; }) return tile::RowReduction{holder};
+    return holder;
+  };
+  return std::visit(of_rows, own(*tile::holding_unit_of(kernel), chip));
 }
 
 }  // namespace tilescope::lower

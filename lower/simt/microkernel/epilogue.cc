@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "tile/microkernel/epilogue.h"
+#include "tile/microkernel/row_reduction.h"
 
 namespace tilescope::lower {
 
@@ -22,7 +23,7 @@ void EpilogueLowering::add_registers() {
   for (std::size_t r = 0; r < s_.stage().reads.size(); ++r) {
     const tile::Operand& o = s_.space().inputs[s_.operand_of(r)];
     if (s_.held(r) != nullptr) {
-      registers_.push_back(s_.held(r)->leaving);
+      registers_.push_back(s_.held(r)->results->leaving);
       continue;
     }
     if (const std::size_t e = s_.first_equal(r); e < r) {
@@ -38,20 +39,9 @@ void EpilogueLowering::add_registers() {
 
 EpilogueLowering::Elements EpilogueLowering::elements_of(std::size_t r, std::int64_t vector) {
   const tile::Operand& o = s_.space().inputs[s_.operand_of(r)];
-  const std::vector<std::vector<AxisLoop>> results = result_loops(vector);
-  Elements out;
-  std::vector<std::vector<AxisLoop>> by_axis(results.size());
-  for (const std::size_t a : axes_of(o)) {
-    by_axis[a] = results[a];
-    out.loops.insert(out.loops.end(), results[a].begin(), results[a].end());
-    // The loops' own positions are those of results, of which the operand has those along its axes alone.
-    Affine along;
-    std::int64_t faster = static_cast<int>(a) == s_.neighbour_axis(s_.space().output) ? vector : 1;
-    for (auto l = results[a].rbegin(); l != results[a].rend(); faster *= l->extent, ++l)
-      along = along + s_.maker().value(l->index) * faster;
-    out.place = out.place * tile::results_of_thread(s_.p, a) + along;
-  }
-  std::vector<Affine> local = s_.local_values(by_axis);
+  Places places = places_along(axes_of(o), vector);
+  Elements out{std::move(places.loops), std::move(places.place), {}};
+  std::vector<Affine> local = s_.local_values(places.by_axis);
   add_lane(local);
   const std::vector<Affine> axes = s_.absolute_values(local, s_.indices.at_step(constant(0)));
   const KeptTile* tile = s_.kept(r);
@@ -63,6 +53,14 @@ EpilogueLowering::Elements EpilogueLowering::elements_of(std::size_t r, std::int
         vector == 1 || s_.addresses.neighbours_in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, vector);
   }
   return out;
+}
+
+Affine EpilogueLowering::place_of(std::size_t r) {
+  const HeldTensor* held = s_.held(r);
+  if (held != nullptr && !held->by_rows) return result_position(1);
+  const tile::Operand& o = s_.space().inputs[s_.operand_of(r)];
+  // Rows lie in the order of their own axes.
+  return places_along(held != nullptr ? *tile::axes_of_reads(s_.space(), s_.tensor_of(o).name) : axes_of(o), 1).place;
 }
 
 std::int64_t EpilogueLowering::widest_read(std::size_t r) {
@@ -99,7 +97,7 @@ Body EpilogueLowering::finish(const Affine& /*step*/, const Affine& /*ring_stage
     if (s_.held(r) == nullptr && s_.first_equal(r) == r) body.push_back(load(r));
   Compute c{{s_.results.accumulators, result_position(1)}, expr::Reducer::kNone, s_.body(), {}, {}};
   for (std::size_t r = 0; r < registers_.size(); ++r)
-    c.operands.push_back({registers_[r], s_.held(r) != nullptr ? result_position(1) : elements_of(r, 1).place});
+    c.operands.push_back({registers_[r], place_of(r)});
   if (!s_.stage().indices.empty()) {
     std::vector<Affine> local = s_.local_values(result_loops(1));
     add_lane(local);

@@ -4,7 +4,9 @@
 #include "lower/simt/microkernel/detail/epilogue.h"
 #include "lower/simt/microkernel/detail/fma.h"
 #include "lower/simt/microkernel/detail/mma.h"
+#include "lower/simt/microkernel/detail/row_reduction.h"
 #include "lower/simt/microkernel/detail/wgmma.h"
+#include "tile/microkernel/epilogue.h"
 
 namespace tilescope::lower {
 
@@ -12,7 +14,7 @@ Body MicroKernelLowering::start(const Affine& /*step*/, const Affine& /*ring_sta
 
 Affine MicroKernelLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at, const Affine& ring_stage) {
   const CachedTile& t = s_.tiles[i];
-  Affine offset = ring_stage * t.ring_stage_elements;
+  Affine offset = s_.p.operands[i].once ? Affine() : ring_stage * t.ring_stage_elements;
   Affine row;  // in the tile's own order
   for (std::size_t d = 0; d + 1 < at.size(); ++d) {
     offset = offset + at[d] * t.pitch[d];
@@ -43,6 +45,24 @@ Affine MicroKernelLowering::result_position(std::int64_t vector) {
 
 void MicroKernelLowering::add_lane(std::vector<Affine>& /*local*/) {}
 
+// The loops' own positions are those among all results.
+MicroKernelLowering::Places MicroKernelLowering::places_along(const std::vector<std::size_t>& axes,
+                                                              std::int64_t vector) {
+  const std::vector<std::vector<AxisLoop>> results = result_loops(vector);
+  Places out;
+  out.by_axis.resize(results.size());
+  for (const std::size_t a : axes) {
+    out.by_axis[a] = results[a];
+    out.loops.insert(out.loops.end(), results[a].begin(), results[a].end());
+    Affine along;
+    std::int64_t faster = static_cast<int>(a) == s_.neighbour_axis(s_.space().output) ? vector : 1;
+    for (auto l = results[a].rbegin(); l != results[a].rend(); faster *= l->extent, ++l)
+      along = along + s_.maker().value(l->index) * faster;
+    out.place = out.place * tile::results_of_thread(s_.p, a) + along;
+  }
+  return out;
+}
+
 namespace {
 
 std::unique_ptr<MicroKernelLowering> made(const tile::Fma&, Stage& s) { return std::make_unique<FmaLowering>(s); }
@@ -51,6 +71,10 @@ std::unique_ptr<MicroKernelLowering> made(const tile::Wgmma&, Stage& s) { return
 std::unique_ptr<MicroKernelLowering> made(const tile::Epilogue& kernel, Stage& s) {
   return std::make_unique<EpilogueLowering>(
       s, std::visit([&](const auto& holder) { return made(holder, s); }, kernel.holder));
+}
+
+std::unique_ptr<MicroKernelLowering> made(const tile::RowReduction&, Stage& s) {
+  return std::make_unique<RowReductionLowering>(s);
 }
 
 }  // namespace

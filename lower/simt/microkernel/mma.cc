@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "tile/microkernel/row_reduction.h"
 
 namespace tilescope::lower {
 
@@ -19,6 +20,12 @@ std::int64_t MmaLowering::elements_of(std::size_t i) const {
 void MmaLowering::add_registers() {
   s_.block.instruction(tile_.instruction());
   for (std::size_t i = 0; i < s_.space().values; ++i) {
+    if (held(i)) {
+      elements_.push_back(elements_of(i));
+      loaded_.push_back(s_.place.held_inputs[i]->results->leaving);
+      registers_.push_back(loaded_[i]);
+      continue;
+    }
     std::int64_t fragments = 1;
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))
       fragments *= s_.p.mapping[a].thread_extent() / tile_.extent_of_fragment(a);
@@ -29,6 +36,19 @@ void MmaLowering::add_registers() {
                              ? s_.block.registers(o.name + "_converted", s_.expression().dtype, elements_[i])
                              : loaded_[i]);
   }
+}
+
+Access MmaLowering::held_fragment(std::size_t i) {
+  const tile::MatrixUnit& u = tile_.unit();
+  const MatrixSide side = tile_.side(i);
+  Affine chunk;
+  for (const AxisLoop& l : s_.indices.chunk_loops()) chunk = chunk + s_.maker().value(l.index);
+  const std::int64_t chunks = s_.p.block[u.depth] / u.k;
+  // In the order of the held tensor's axes, of which the depth is the last one.
+  const tile::Operand& o = s_.space().inputs[i];
+  std::vector<std::size_t> axes = *tile::axes_of_reads(s_.space(), s_.tensor_of(o).name);
+  axes.pop_back();
+  return {registers_[i], (tile_.number(axes, side.axis, 1) * chunks + chunk) * elements_of(i)};
 }
 
 Statement MmaLowering::convert_fragments(std::size_t i) {
@@ -97,12 +117,18 @@ Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   Body body;
   for (std::size_t i = 0; i < s_.space().values; ++i) {
     const MatrixSide side = tile_.side(i);
+    Access& factor = i == 0 ? multiply.a : multiply.b;
+    if (held(i)) {
+      factor = held_fragment(i);
+      continue;
+    }
     body.push_back(load_fragments(i, at, ring_stage));
     if (tile::is_converted(s_.p, i)) body.push_back(convert_fragments(i));
-    Access& factor = i == 0 ? multiply.a : multiply.b;
     factor = {registers_[i], tile_.number(tile_.axes_of(side), side.axis, 1) * elements_of(i)};
   }
   body.push_back(nest(tile_.all_loops(s_.results.axes, u.columns, 1), {{multiply, {}}}, true).front());
+  // Registers have no addresses: which of them a fragment is must be known.
+  if (held(0)) return nest(s_.indices.chunk_loops(), std::move(body), true);
   return s_.in_chunk_loops(std::move(body), tile_.iterations());
 }
 

@@ -11,7 +11,7 @@ Affine WgmmaLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at
   const CachedTile& t = s_.tiles[i];
   const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
   const std::string& name = s_.space().inputs[i].name;
-  Affine offset = ring_stage * t.ring_stage_elements;
+  Affine offset = s_.p.operands[i].once ? Affine() : ring_stage * t.ring_stage_elements;
   for (std::size_t d = 0; d + 2 < at.size(); ++d) offset = offset + at[d] * t.pitch[d];
   const auto part = [&](const Affine& a, std::int64_t of, const char* what) {
     const Affine whole = s_.maker().quotient(a, of, 0, name + what);

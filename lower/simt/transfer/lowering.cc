@@ -32,8 +32,9 @@ Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
   for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
     if (!stage.p.operands[i].cached) continue;
     const tile::Transfer entry = tile::transfer_of(stage.p, i, stage.chip.core);
-    each_.push_back(std::visit([&](const auto& of) { return made(of, stage, products, i); }, entry));
-    each_.back()->add_tile();
+    auto& to = stage.p.operands[i].once ? once_ : each_;
+    to.push_back(std::visit([&](const auto& of) { return made(of, stage, products, i); }, entry));
+    to.back()->add_tile();
   }
 }
 
@@ -61,8 +62,18 @@ Body Transfers::copy(const StepPosition& at, const Affine& ring_stage) {
   return body;
 }
 
+Body Transfers::copy_once(const StepPosition& at) {
+  Body body;
+  for (const auto& t : once_) {
+    body = with(std::move(body), t->start(at, constant(0)));
+    body = with(std::move(body), t->copy(at, constant(0)));
+  }
+  return body;
+}
+
 bool Transfers::any_asynchronous() const {
-  return std::any_of(each_.begin(), each_.end(), [](const auto& t) { return t->asynchronous(); });
+  const auto asynchronous = [](const auto& t) { return t->asynchronous(); };
+  return std::any_of(each_.begin(), each_.end(), asynchronous) || std::any_of(once_.begin(), once_.end(), asynchronous);
 }
 
 bool Transfers::in_one_batch() const {

@@ -27,7 +27,10 @@ struct StageCosts {
   Occupancy occupancy;
   const Traffic* traffic = nullptr;
   const BlockWork* work = nullptr;
+  // The time of the stage's blocks, and the counts that it is of. Nothing of stages of a ring behind its first one,
+  // whose time is that of a step of the ring.
   std::optional<CoreTime> core;
+  const Counts* timed = nullptr;
 
   const tile::TileSpace& space() const { return *counts->program->space; }
   // Of a block in the mean, and how often results leave it.
@@ -39,6 +42,7 @@ struct StageStorage {
   Arithmetic arithmetic;
   Traffic traffic;
   BlockWork work;
+  std::optional<Counts> of_ring;  // of the first stage of a ring: of all its stages
 };
 
 // How many blocks of a stage a core has, and the instruction that it computes with. False where the chip has none.

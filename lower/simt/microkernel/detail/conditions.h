@@ -17,11 +17,14 @@ void add_refusals(const tile::Wgmma&, const tile::StageProgram& p, const arch::A
                   base::Position at);
 void add_refusals(const tile::Epilogue&, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at);
+void add_refusals(const tile::RowReduction&, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                  base::Diagnostics& diags, base::Position at);
 
 // The same with the chip's own instruction of the name, which it has.
 tile::MicroKernel on_chip(const tile::Fma&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Mma&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Wgmma&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Epilogue&, const arch::ArchSpec& chip);
+tile::MicroKernel on_chip(const tile::RowReduction&, const arch::ArchSpec& chip);
 
 }  // namespace tilescope::lower

@@ -38,6 +38,8 @@ class EpilogueLowering final : public MicroKernelLowering {
     bool together = true;  // neighbours of one access are all inside the array, or none
   };
   Elements elements_of(std::size_t read, std::int64_t vector);
+  // Where in its registers the element is that a result is computed from.
+  Affine place_of(std::size_t read);
   std::int64_t widest_read(std::size_t read);
   Statement load(std::size_t read);
 

@@ -42,6 +42,15 @@ class MicroKernelLowering {
   // Adds to where the results of those who hold them together begin, by tile axis, what lies before this lane's.
   virtual void add_lane(std::vector<Affine>& local);
 
+  // Along these axes alone: the loops over a thread's results, `vector` neighbours an iteration along the axis in which
+  // they are stored side by side, and where they stand in registers that have one element for each such place.
+  struct Places {
+    std::vector<std::vector<AxisLoop>> by_axis;  // empty along other axes
+    std::vector<AxisLoop> loops;                 // all of them
+    Affine place;
+  };
+  Places places_along(const std::vector<std::size_t>& axes, std::int64_t vector);
+
  protected:
   Stage& s_;
 };

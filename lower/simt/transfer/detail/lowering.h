@@ -49,17 +49,19 @@ class Transfers {
  public:
   Transfers(Stage& stage, MicroKernelLowering& products);
 
-  // Each for all operands, in their order.
+  // Each for all operands that every step copies, in their order.
   Body start(const StepPosition& at, const Affine& ring_stage);
   Body load(const StepPosition& at);
   Body keep(const Affine& ring_stage);
   Body copy(const StepPosition& at, const Affine& ring_stage);
+  // The tiles that are copied once: what lands by itself, and what passes through registers.
+  Body copy_once(const StepPosition& at);
   bool any() const { return !each_.empty(); }
   bool any_asynchronous() const;
   bool in_one_batch() const;
 
  private:
-  std::vector<std::unique_ptr<TransferLowering>> each_;
+  std::vector<std::unique_ptr<TransferLowering>> each_, once_;
 };
 
 }  // namespace tilescope::lower

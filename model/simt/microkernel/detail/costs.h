@@ -47,8 +47,10 @@ CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_
 // A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
 CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access, const StepReads& reads);
-// An epilogue caches nothing.
+// An epilogue caches nothing, nor does a row reduction.
 CachedRead cached_read(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access, const StepReads& reads);
+CachedRead cached_read(const tile::RowReduction&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access, const StepReads& reads);
 template <class Kernel>
 CachedRead cached_read(const Kernel& kernel, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
@@ -69,6 +71,7 @@ struct RowPlaces {
 RowPlaces cached_places(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
 RowPlaces cached_places(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
 RowPlaces cached_places(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand);
+RowPlaces cached_places(const tile::RowReduction&, const tile::StageProgram& p, std::size_t operand);
 struct CorePlaces {
   std::int64_t operator()(std::int64_t row, std::int64_t column) const { return core_offset(core, row, column); }
 
@@ -85,12 +88,14 @@ InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Epilogue&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::RowReduction&, const tile::StageProgram& p);
 
 // What the chip multiplies with; nothing where it has no such instruction.
 std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Epilogue&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::RowReduction&, const tile::StageProgram& p, const Machine& m);
 
 // Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
 // that its compiler takes besides the sums whatever is held.
@@ -101,6 +106,7 @@ OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p
 OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Geometry& m);
+OperandRegisters operand_registers(const tile::RowReduction&, const tile::StageProgram& p, const Geometry& m);
 
 // Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
 // register tile, and with copies of what other lanes hold where an instruction's lanes do.
@@ -108,6 +114,7 @@ std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, s
 std::int64_t fragment_registers(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::RowReduction&, const tile::StageProgram& p, std::size_t operand);
 
 // A warp's store of its first results to the output's own memory, from its first element. Nothing where a thread's
 // results lie as its tile does.
@@ -115,12 +122,14 @@ std::optional<AccessPattern> result_store(const tile::Fma&, const tile::StagePro
 std::optional<AccessPattern> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t warp);
 
 // A warp's write of its first results, so many neighbours, to the tile in which they are gathered.
 AccessPattern result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 
 // A warp's read of an input where its lanes hold results, of so many neighbours that lie `pitch` elements apart along
 // the operand's dimensions. Nothing where a thread's results lie as its tile does.
