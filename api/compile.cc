@@ -54,6 +54,7 @@ std::string layout_of(const tile::StageProgram& p) {
   more_than_one("loop_stages", p.loop_stages);
   if (p.block_order == tile::BlockOrder::kColumn) parts.emplace_back("column");
   more_than_one("group_m", p.group_m);
+  more_than_one("cluster_" + p.space->axes[p.cluster.axis].name, p.cluster.blocks);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 

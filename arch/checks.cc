@@ -34,6 +34,10 @@ void check_tma(const TmaSpec& t, Complaints& complaints) {
   if (divides(shortest, t.row) && shortest.n > 0 &&
       !std::has_single_bit(static_cast<std::uint64_t>(t.row.n / shortest.n)))
     complaints.add({"core", "tma", "row"}, fmt::format("{} B are not {} B doubled", t.row.n, shortest.n));
+  if (t.max_cluster && *t.max_cluster < 2)
+    complaints.add({"core", "tma", "max_cluster"}, fmt::format("{} blocks make no cluster", *t.max_cluster));
+  if (t.cluster_latency && !t.max_cluster)
+    complaints.add({"core", "tma", "cluster_latency"}, "it has no clusters; core.tma.max_cluster is missing");
 }
 
 void check_core(const ArchSpec& a, Complaints& complaints) {

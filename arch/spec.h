@@ -68,6 +68,10 @@ struct TmaSpec {
   std::optional<Bytes> max_stride;  // largest distance of neighbours along a dimension; no bound where absent
   std::optional<Cycles> line_interval;  // from one line's request to the next one's, rows of boxes begin lines of their
                                         // own; no bound where absent
+  std::optional<std::int64_t> max_cluster;  // most blocks of a cluster, all of which one load may write to; no clusters
+                                            // where absent
+  std::optional<Cycles> cluster_latency;    // from an arrival to an mbarrier of another block of the cluster; 0 where
+                                            // absent
 
   bool operator==(const TmaSpec&) const = default;
 };

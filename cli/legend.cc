@@ -292,6 +292,8 @@ constexpr std::array kShorthand = {
     Words{"group_m 16",
           "grouped ordering: blocks are numbered in groups of 16 rows of tiles, or of columns after 'column'"},
     Words{"column", "blocks are numbered column by column"},
+    Words{"cluster_m 2",
+          "2 blocks that are neighbours along m run together; each loads a part of the tiles that they share for both"},
 };
 
 // Of the file that `network --table` writes.

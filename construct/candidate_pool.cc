@@ -128,7 +128,7 @@ std::size_t hash_of(const StageProgram& p) {
   for (const std::int64_t parts : p.split) hash.add(parts);
   for (const tile::AxisMapping& m : p.mapping) hash.add(m.vthread, m.threads, m.per_thread);
   for (const tile::OperandPlan& o : p.operands) hash.add(o.cached, o.padding, o.vector, o.rotate, o.box);
-  hash.add(p.num_stages, p.unroll, p.group_m, p.block_order);
+  hash.add(p.num_stages, p.unroll, p.group_m, p.block_order, p.cluster.axis, p.cluster.blocks);
   return hash.value();
 }
 
@@ -146,7 +146,9 @@ bool same(const Restrictions& a, const Restrictions& b) {
 }
 
 // Knobs that ask how many cores a chip has.
-bool asks_for_cores(LayoutKnob knob) { return knob == other_splits || knob == other_block_orders; }
+bool asks_for_cores(LayoutKnob knob) {
+  return knob == other_splits || knob == other_block_orders || knob == other_clusters;
+}
 
 }  // namespace
 

@@ -103,6 +103,7 @@ bool add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.reduction_threads = p.reduction_threads;
   q.block_order = p.block_order;
   q.group_m = p.group_m;
+  q.cluster = p.cluster;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
     q.operands[i].cached = p.operands[i].cached;
     q.operands[i].box = p.operands[i].box;
@@ -203,9 +204,11 @@ void other_block_orders(const StageProgram& p, const LayoutRules& rules, std::ve
     StageProgram q = p;
     q.block_order = block_order;
     q.group_m = 1;
+    keep_clusters_that_fit(q, rules.arch);
     if (block_order != p.block_order) out.push_back(q);
     if (!groups_fit(q, rules.arch.core.count)) continue;
     q.group_m = square_group(rules.arch.core.count);
+    keep_clusters_that_fit(q, rules.arch);
     out.push_back(std::move(q));
   }
 }
@@ -232,8 +235,9 @@ void apply_layout(StageProgram& p, const LayoutRules& rules) {
   if (by_engine)
     if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) {
       p = std::move(*brought);
-      return;
+      return keep_clusters_that_fit(p, rules.arch);
     }
+  p.cluster = {};
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (p.operands[i].cached) choose_padding(p, i, rules);
 }
@@ -242,15 +246,16 @@ std::span<const LayoutKnob, kLayoutKnobs> layout_knobs() {
   // Steps before staging: what is cached one step at a time may lose to direct reads, with the next step under way not.
   static constexpr std::array<LayoutKnob, kLayoutKnobs> kKnobs = {other_neighbours,   other_transfers, other_steps,
                                                                   other_staging,      other_splits,    other_stores,
-                                                                  other_block_orders, other_rows};
+                                                                  other_block_orders, other_clusters,  other_rows};
   return kKnobs;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutKnob, kLayoutKnobs> kOrder = {other_neighbours,   other_transfers, other_staging,
-                                                           other_steps,        other_splits,    other_stores,
-                                                           other_block_orders, other_rows};
+  // Clusters are left to the search, which has fewer programs to try them with.
+  constexpr std::array<LayoutKnob, kLayoutKnobs - 1> kOrder = {other_neighbours,   other_transfers, other_staging,
+                                                               other_steps,        other_splits,    other_stores,
+                                                               other_block_orders, other_rows};
   std::vector<StageProgram> out = {p}, others;
   apply_layout(out.front(), rules);
   for (const LayoutKnob knob : kOrder) {

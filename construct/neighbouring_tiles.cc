@@ -7,6 +7,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/tiles.h"
+#include "construct/transfer/detail/knobs.h"
 #include "tile/align.h"
 #include "tile/microkernel/micro_kernel.h"
 
@@ -148,10 +149,10 @@ class Neighbours {
   void keep_block_order(StageProgram& q) const {
     q.block_order = has_block_orders(q) ? p_.block_order : tile::BlockOrder::kRow;
     q.group_m = 1;
-    if (!has_block_orders(q) || q.blocks() < 2 * p_.group_m * p_.group_m) return;
-    if (const std::optional<std::size_t> grouped = q.grouped_axis();
-        grouped && q.blocks_along(*grouped) % p_.group_m == 0)
-      q.group_m = p_.group_m;
+    const std::optional<std::size_t> grouped = q.grouped_axis();
+    const bool enough = has_block_orders(q) && q.blocks() >= 2 * p_.group_m * p_.group_m;
+    if (enough && grouped && q.blocks_along(*grouped) % p_.group_m == 0) q.group_m = p_.group_m;
+    keep_clusters_that_fit(q, rules_.arch);
   }
 
   const StageProgram& p_;

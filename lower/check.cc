@@ -186,6 +186,20 @@ void check_swizzled(const CheckedKernel& of, const Buffer& b, const std::string&
              least);
 }
 
+void check_cluster(const CheckedKernel& of) {
+  const Kernel& k = of.k;
+  if (k.cluster == 1) return;
+  const std::string path = of.path + ".cluster";
+  const std::optional<std::int64_t> most =
+      of.chip.core.tma ? of.chip.core.tma->max_cluster : std::optional<std::int64_t>();
+  if (!most) return of.wrong(path, "{} has no clusters of blocks (core.tma.max_cluster)", of.chip.name);
+  if (const std::int64_t fit = std::min(*most, of.chip.core.count); k.cluster > fit)
+    of.wrong(path, "expected at most {}, the blocks of the largest cluster of {}, got {}", fit, of.chip.name,
+             k.cluster);
+  else if (k.cluster < 1 || k.blocks % k.cluster != 0)
+    of.wrong(path, "expected a divisor of the {} blocks, got {}", k.blocks, k.cluster);
+}
+
 void check_mbarriers(const CheckedKernel& of) {
   const Kernel& k = of.k;
   if (k.mbarriers.empty()) return;
@@ -253,6 +267,7 @@ void check_sizes(const CheckedKernel& of) {
   if (registers > of.limits.registers_of_thread)
     of.wrong(of.path + ".buffers", "arrays in registers have {} elements together, at most {}", registers,
              of.limits.registers_of_thread);
+  check_cluster(of);
   check_mbarriers(of);
   check_amount(of);
 }

@@ -95,10 +95,11 @@ template <class S>
 concept MattersNot = OneOf<S, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
                            Barrier, ClusterBarrier, TmaStore>;
 
-// The statements of a block that wait or are waited for, without what they move.
+// The statements of the blocks of a cluster that wait or are waited for, without what they move.
 class Progress {
  public:
-  Progress(const Kernel& k, std::int64_t block) : k_(k), block_(block) {
+  // `first`: block of the cluster.
+  Progress(const Kernel& k, std::int64_t first) : k_(k), first_(first), blocks_(static_cast<std::size_t>(k.cluster)) {
     find(k.body);
     for (std::size_t i = needed_.size(); i-- > 0;)
       if (needed_[i]) {
@@ -106,12 +107,13 @@ class Progress {
         need(k.indices[i].of);
       }
     std::reverse(derived_.begin(), derived_.end());
-    for (const Mbarrier& m : k.mbarriers) mbarriers_.emplace_back(static_cast<std::size_t>(m.stages));
+    for (Block& b : blocks_)
+      for (const Mbarrier& m : k.mbarriers) b.mbarriers.emplace_back(static_cast<std::size_t>(m.stages));
   }
 
   std::optional<Stopped> run() {
     if (synchronizes_.empty()) return std::nullopt;
-    crews_.push_back(crew(k_.body, 0, k_.threads));
+    for (std::size_t b = 0; b < blocks_.size(); ++b) crews_.push_back(crew(b, k_.body, 0, k_.threads));
     for (bool progress = true; progress;) {
       progress = false;
       for (std::size_t c = 0; c < crews_.size(); ++c)
@@ -134,6 +136,7 @@ class Progress {
     std::int64_t last = 0;  // value of its index
   };
   struct Crew {
+    std::size_t block = 0;  // of the cluster
     std::int64_t warps = 0;
     std::vector<std::int64_t> values;  // by index, of its first thread
     std::vector<Place> places;
@@ -143,6 +146,18 @@ class Progress {
     std::int64_t number = 0, arrived = 0, announced = 0, asked = 0;
     const Statement* load = nullptr;
   };
+  struct Block {
+    std::vector<std::vector<Phase>> mbarriers;  // by mbarrier and stage
+    const Statement* open = nullptr;            // a copy of the group that no commit has ended
+    std::deque<const Statement*> groups;        // under way, a copy of each, or null
+    bool committed = false;                     // a group, at any time
+  };
+  Block& block_of(const Crew& c) { return blocks_[c.block]; }
+  // Calls visit with the number of every block that a statement is about.
+  template <class Visit>
+  void for_blocks(const Crew& c, bool all, const Visit& visit) {
+    for (std::size_t b = all ? 0 : c.block; b < (all ? blocks_.size() : c.block + 1); ++b) visit(b);
+  }
 
   void need(const Affine& a) {
     for (const AffineTerm& t : a.terms) needed_[static_cast<std::size_t>(t.index)] = true;
@@ -170,10 +185,10 @@ class Progress {
     return any;
   }
 
-  Crew crew(const std::vector<Statement>& body, std::int64_t first, std::int64_t threads) const {
-    Crew c{base::ceil_div(threads, k_.warp), std::vector<std::int64_t>(k_.indices.size(), 0), {{&body}}};
+  Crew crew(std::size_t block, const std::vector<Statement>& body, std::int64_t first, std::int64_t threads) const {
+    Crew c{block, base::ceil_div(threads, k_.warp), std::vector<std::int64_t>(k_.indices.size(), 0), {{&body}}};
     for (std::size_t i = 0; i < k_.indices.size(); ++i) c.values[i] = k_.indices[i].range.low;
-    c.values[kBlockIndex] = block_;
+    c.values[kBlockIndex] = first_ + static_cast<std::int64_t>(block);
     c.values[kThreadIndex] = first;
     derive(c);
     return c;
@@ -239,24 +254,25 @@ class Progress {
   void run(Crew& c, const If& i, const Statement& /*s*/) {
     if (holds(c, i.when)) c.places.push_back({&i.body, 0, nullptr});
   }
-  void run(Crew& /*c*/, const WarpSpecialized& w, const Statement& /*s*/) {
-    std::vector<Crew> roles;
-    for (const WarpRole& r : w.roles) roles.push_back(crew(r.body, r.first_thread, r.threads));
-    crews_ = std::move(roles);
+  // The last statement of the block's crew, which ends.
+  void run(Crew& c, const WarpSpecialized& w, const Statement& /*s*/) {
+    const std::size_t block = c.block;
+    c.places.clear();
+    for (const WarpRole& r : w.roles) crews_.push_back(crew(block, r.body, r.first_thread, r.threads));
   }
 
-  void run(Crew& /*c*/, const Copy& /*copy*/, const Statement& s) { open_ = &s; }
-  void run(Crew& /*c*/, const Commit& /*commit*/, const Statement& /*s*/) {
-    groups_.push_back(std::exchange(open_, nullptr));
-    committed_ = true;
+  void run(Crew& c, const Copy& /*copy*/, const Statement& s) { block_of(c).open = &s; }
+  void run(Crew& c, const Commit& /*commit*/, const Statement& /*s*/) {
+    block_of(c).groups.push_back(std::exchange(block_of(c).open, nullptr));
+    block_of(c).committed = true;
   }
-  void run(Crew& /*c*/, const Wait& w, const Statement& s) {
-    if (!committed_) return stop(s, "waits for a group of copies, and none was committed");
-    while (std::ssize(groups_) > w.pending) groups_.pop_front();
+  void run(Crew& c, const Wait& w, const Statement& s) {
+    if (!block_of(c).committed) return stop(s, "waits for a group of copies, and none was committed");
+    while (std::ssize(block_of(c).groups) > w.pending) block_of(c).groups.pop_front();
   }
 
-  Phase& phase_of(int mbarrier, std::int64_t phase) {
-    std::vector<Phase>& stages = mbarriers_[static_cast<std::size_t>(mbarrier)];
+  Phase& phase_of(std::size_t block, int mbarrier, std::int64_t phase) {
+    std::vector<Phase>& stages = blocks_[block].mbarriers[static_cast<std::size_t>(mbarrier)];
     return stages[static_cast<std::size_t>(base::floor_mod(phase, std::ssize(stages)))];
   }
   std::int64_t number_of(int mbarrier, std::int64_t phase) const {
@@ -264,11 +280,12 @@ class Progress {
   }
   const std::string& name(int mbarrier) const { return k_.mbarriers[static_cast<std::size_t>(mbarrier)].name; }
 
-  // Changes the phase, which has to be under way.
+  // Changes the phase of a block's mbarrier, which has to be under way.
   template <class Change>
-  void change(Crew& c, int mbarrier, const Affine& of, const Statement& s, const Change& with) {
+  void change(const Crew& c, std::size_t block, int mbarrier, const Affine& of, const Statement& s,
+              const Change& with) {
     const std::int64_t phase = value(c, of);
-    Phase& p = phase_of(mbarrier, phase);
+    Phase& p = phase_of(block, mbarrier, phase);
     if (p.number != number_of(mbarrier, phase))
       return stop(s, fmt::format("is for phase {} of {}, and its stage's turn {} is under way, not {}", phase,
                                  name(mbarrier), p.number, number_of(mbarrier, phase)));
@@ -280,23 +297,27 @@ class Progress {
     if (p.arrived == arrivals && p.asked == p.announced) p = {p.number + 1, 0, 0, 0, nullptr};
   }
   void run(Crew& c, const MbarrierArrive& a, const Statement& s) {
-    change(c, a.mbarrier, a.phase, s, [&](Phase& p) {
-      p.arrived += c.warps;
-      p.announced += a.bytes * c.warps;
+    for_blocks(c, a.cluster, [&](std::size_t block) {
+      change(c, block, a.mbarrier, a.phase, s, [&](Phase& p) {
+        p.arrived += c.warps;
+        p.announced += a.bytes * c.warps;
+      });
     });
   }
   void run(Crew& c, const TmaLoad& b, const Statement& s) {
     const std::int64_t bytes =
         b.elements() * base::size_of(k_.buffers[static_cast<std::size_t>(b.shared.buffer)].dtype).n;
-    change(c, b.mbarrier, b.phase, s, [&](Phase& p) {
-      p.asked += bytes;
-      p.load = &s;
+    for_blocks(c, b.multicast, [&](std::size_t block) {
+      change(c, block, b.mbarrier, b.phase, s, [&](Phase& p) {
+        p.asked += bytes;
+        p.load = &s;
+      });
     });
   }
   bool is_over(Crew& c, const MbarrierWait& w, const Statement& s) {
     const std::int64_t phase = value(c, w.phase);
     if (phase < 0) return true;
-    const std::int64_t passed = phase_of(w.mbarrier, phase).number - number_of(w.mbarrier, phase);
+    const std::int64_t passed = phase_of(c.block, w.mbarrier, phase).number - number_of(w.mbarrier, phase);
     if (passed > 1)
       stop(s, fmt::format("waits for phase {} of {} after its stage's next one is over too", phase, name(w.mbarrier)));
     return passed == 1;
@@ -306,7 +327,7 @@ class Progress {
     const Statement& s = (*c.places.back().body)[c.places.back().next];
     const auto& w = std::get<MbarrierWait>(s.what);
     const std::int64_t phase = value(c, w.phase);
-    const Phase& p = phase_of(w.mbarrier, phase);
+    const Phase& p = phase_of(c.block, w.mbarrier, phase);
     const std::int64_t arrivals = k_.mbarriers[static_cast<std::size_t>(w.mbarrier)].arrivals;
     return {&s, fmt::format(
                     "waits for phase {} of {}, which never ends: in turn {} of its stage {} of {} warps arrive, and "
@@ -314,26 +335,26 @@ class Progress {
                     phase, name(w.mbarrier), p.number, p.arrived, arrivals, p.asked, p.announced)};
   }
   std::optional<Stopped> left_over() const {
-    if (open_ != nullptr) return Stopped{open_, "an asynchronous copy that no group is made of: a commit ends a group"};
-    for (const Statement* s : groups_)
-      if (s != nullptr) return Stopped{s, "an asynchronous copy that no wait is for"};
-    for (const std::vector<Phase>& stages : mbarriers_)
-      for (const Phase& p : stages)
-        if (p.load != nullptr) return Stopped{p.load, "a load for a phase that never ends"};
+    for (const Block& b : blocks_) {
+      if (b.open != nullptr)
+        return Stopped{b.open, "an asynchronous copy that no group is made of: a commit ends a group"};
+      for (const Statement* s : b.groups)
+        if (s != nullptr) return Stopped{s, "an asynchronous copy that no wait is for"};
+      for (const std::vector<Phase>& stages : b.mbarriers)
+        for (const Phase& p : stages)
+          if (p.load != nullptr) return Stopped{p.load, "a load for a phase that never ends"};
+    }
     return std::nullopt;
   }
   void stop(const Statement& s, std::string why) { stopped_ = Stopped{&s, std::move(why)}; }
 
   const Kernel& k_;
-  std::int64_t block_;
+  std::int64_t first_;
   std::set<const Statement*> synchronizes_;  // those that matter here
   std::vector<bool> needed_ = std::vector<bool>(k_.indices.size(), false);
   std::vector<std::size_t> derived_;  // that they need
-  std::vector<Crew> crews_;
-  std::vector<std::vector<Phase>> mbarriers_;  // by mbarrier and stage
-  const Statement* open_ = nullptr;            // a copy of the group that no commit has ended
-  std::deque<const Statement*> groups_;        // under way, a copy of each, or null
-  bool committed_ = false;                     // a group, at any time
+  std::deque<Crew> crews_;            // of a block, and of its roles once it has come to them
+  std::vector<Block> blocks_;
   std::optional<Stopped> stopped_;
   std::int64_t steps_ = 0;
 };
@@ -341,7 +362,7 @@ class Progress {
 }  // namespace
 
 void check_progress(const CheckedKernel& of) {
-  for (const std::int64_t block : {std::int64_t{0}, of.k.blocks - 1}) {
+  for (const std::int64_t block : {std::int64_t{0}, of.k.blocks - of.k.cluster}) {
     const std::optional<Stopped> stopped = Progress(of.k, block).run();
     if (!stopped) continue;
     of.for_all([&](const Statement& s, const Inside& at) {

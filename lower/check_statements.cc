@@ -130,9 +130,8 @@ class StatementCheck {
   void operator()(const Barrier& /*b*/) const { of_block("a barrier"); }
   void operator()(const ClusterBarrier& /*b*/) const {
     of_block("a cluster barrier");
-    const bool clusters = std::ranges::any_of(
-        of_.chip.memory, [](const arch::Level& l) { return arch::spec_of(l).scope == arch::Scope::kCluster; });
-    if (!clusters) of_.wrong(path_, "{} has no clusters of blocks (a level of scope cluster)", of_.chip.name);
+    if (!of_.chip.core.tma || !of_.chip.core.tma->max_cluster)
+      of_.wrong(path_, "{} has no clusters of blocks (core.tma.max_cluster)", of_.chip.name);
   }
   void operator()(const Commit& /*c*/) const { of_block("a group of copies"); }
   void operator()(const Wait& w) const {
@@ -162,6 +161,8 @@ class StatementCheck {
   void operator()(const MbarrierArrive& a) const {
     of_role();
     if (a.bytes < 0) of_.wrong(path_, "announces {} B", a.bytes);
+    if (a.cluster && a.bytes > 0) of_.wrong(path_, "announces {} B to all blocks of a cluster", a.bytes);
+    if (a.cluster) of_cluster("an arrival at all blocks of a cluster");
   }
   void operator()(const MbarrierWait& a) const {
     of_role();
@@ -171,6 +172,7 @@ class StatementCheck {
   }
   void operator()(const TmaLoad& b) const {
     of_role();
+    if (b.multicast) of_cluster("a load that is multicast");
     box(b);
   }
   void operator()(const TmaStore& b) const { box(b); }
@@ -183,6 +185,9 @@ class StatementCheck {
   }
   void of_role() const {
     if (at_.role == nullptr) of_.wrong(path_, "expected a role: mbarriers are for warps that are specialised");
+  }
+  void of_cluster(std::string_view what) const {
+    if (of_.k.cluster < 2) of_.wrong(path_, "{}: expected a kernel with a \"cluster\" of 2 blocks or more", what);
   }
   void warps(std::int64_t lanes) const {
     const std::int64_t threads = at_.role == nullptr ? of_.k.threads : at_.role->threads;

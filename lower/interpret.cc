@@ -2,6 +2,8 @@
 #include "lower/interpret.h"
 
 #include <algorithm>
+#include <deque>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,20 +18,26 @@
 namespace tilescope::lower {
 namespace {
 
-// The control flow of one kernel's blocks.
+// The control flow of one kernel's blocks, cluster by cluster.
 class KernelRun {
  public:
   KernelRun(const Module& m, const Kernel& k, const std::vector<double>& scalars, std::vector<Array>& globals)
-      : m_(m), k_(k), scalars_(scalars), all_(k, 0, k.threads), memory_(k, globals), mbarriers_(k, memory_) {}
+      : m_(m), k_(k), scalars_(scalars) {
+    for (std::int64_t b = 0; b < k.cluster; ++b) blocks_.emplace_back(k, globals);
+    for (Block& b : blocks_) {
+      b.rank = cluster_.size();
+      cluster_.push_back({&b.memory, &b.mbarriers});
+    }
+  }
 
   void run() {
-    for (block_ = 0; block_ < k_.blocks; ++block_) {
+    for (std::int64_t first = 0; first < k_.blocks; first += k_.cluster) {
       try {
-        run_block();
+        run_cluster(first);
       } catch (const Mistake& mistake) {
-        throw KernelError(fmt::format("kernel {}, block {}, thread {}, at `{}`: {}", k_.name, block_,
-                                      std::max<std::int64_t>(mistake.thread, 0), print(m_, k_, *statement_),
-                                      mistake.what()));
+        throw KernelError(fmt::format(
+            "kernel {}, block {}, thread {}, at `{}`: {}", k_.name, first + static_cast<std::int64_t>(block_->rank),
+            std::max<std::int64_t>(mistake.thread, 0), print(m_, k_, *statement_), mistake.what()));
       }
     }
   }
@@ -46,22 +54,69 @@ class KernelRun {
     Crew crew;
     std::vector<Place> places;  // the innermost last
   };
+  struct Block {
+    Block(const Kernel& k, std::vector<Array>& globals)
+        : all(k, 0, k.threads), memory(k, globals), mbarriers(k, memory) {}
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
 
-  void run_block() {
-    all_.set_block(block_);
-    memory_.begin_block();
-    mbarriers_.begin(1);
-    walks_.clear();
-    walks_.push_back({{.end = k_.threads, .lanes = all_, .seen = {0}}, {{&k_.body}}});
+    Lanes all;  // before its threads go anywhere
+    BlockMemory memory;
+    Mbarriers mbarriers;
+    std::vector<Walk> walks;  // one, or of its roles
+    std::size_t rank = 0;     // in its cluster
+    std::int64_t met = 0;     // cluster barriers that it has come to
+    bool at_cluster_barrier = false;
+  };
+
+  void run_cluster(std::int64_t first) {
+    block_ = &blocks_.front();
+    for (Block& b : blocks_) {
+      b.all.set_block(first++);
+      b.memory.begin_block();
+      b.mbarriers.begin(blocks_.size() * roles());
+      b.met = 0;
+      b.at_cluster_barrier = false;
+      b.walks.clear();
+      b.walks.push_back({{.end = k_.threads, .lanes = b.all, .seen = {0}}, {{&k_.body}}});
+    }
     for (bool progress = true; progress;) {
       progress = false;
-      for (std::size_t w = 0; w < walks_.size(); ++w)
-        while (advance(walks_[w])) progress = true;
+      for (Block& b : blocks_) {
+        block_ = &b;
+        for (std::size_t w = 0; w < b.walks.size(); ++w)
+          while (advance(b.walks[w])) progress = true;
+      }
     }
-    for (const Walk& w : walks_)
-      if (!w.places.empty()) throw Mistake("roles that wait for each other", w.crew.first);
-    memory_.end_block();
-    mbarriers_.end();
+    for (Block& b : blocks_) {
+      block_ = &b;
+      for (const Walk& w : b.walks)
+        if (!w.places.empty())
+          throw Mistake(w.crew.of_role ? "roles that wait for each other" : "a barrier that no other block comes to",
+                        w.crew.first);
+      b.memory.end_block();
+      b.mbarriers.end();
+    }
+  }
+
+  // Roles of a block's warps, which stand last in its body; 1 where there are none.
+  std::size_t roles() const {
+    const auto* s = k_.body.empty() ? nullptr : std::get_if<WarpSpecialized>(&k_.body.back().what);
+    return s == nullptr ? 1 : std::max<std::size_t>(1, s->roles.size());
+  }
+
+  // Whether all blocks of the cluster have come to the barrier that the block in hand has come to.
+  bool all_meet() {
+    if (!std::exchange(block_->at_cluster_barrier, true)) ++block_->met;
+    if (!std::ranges::all_of(blocks_, [&](const Block& b) { return b.met >= block_->met; })) return false;
+    block_->at_cluster_barrier = false;
+    return true;
+  }
+
+  // The scratchpads and mbarriers that a statement is about: those of all blocks of the cluster, or the block's own.
+  std::span<const BlockParts> parts(bool of_cluster) const {
+    const std::span<const BlockParts> all = cluster_;
+    return of_cluster ? all : all.subspan(block_->rank, 1);
   }
 
   // The next statement; false where the crew is through, or waits for others.
@@ -78,22 +133,28 @@ class KernelRun {
       return true;
     }
     statement_ = &(*at.body)[at.next];
-    if (const auto* a = std::get_if<MbarrierWait>(&statement_->what); a != nullptr && !mbarriers_.is_over(*a, w.crew))
+    Block& block = *block_;
+    if (const auto* a = std::get_if<MbarrierWait>(&statement_->what);
+        a != nullptr && !block.mbarriers.is_over(*a, w.crew))
       return false;
+    if (std::holds_alternative<ClusterBarrier>(statement_->what) && !all_meet()) return false;
     ++at.next;
     Crew& crew = w.crew;
+    BlockMemory& memory = block.memory;
     std::visit(
         Visitor{[&](const OneOf<Loop, If, WarpSpecialized> auto& s) { enter(s, w); },
-                [&](const OneOf<Barrier, ClusterBarrier> auto& /*b*/) { memory_.synchronize(crew); },
-                [&](const ProxyFence& /*f*/) { memory_.publish(); }, [&](const Commit& /*c*/) { memory_.commit(crew); },
-                [&](const Wait& s) { memory_.wait(s.pending, crew); },
-                [&](const MbarrierArrive& s) { mbarriers_.arrive(s, crew); },
-                [&](const MbarrierWait& s) { mbarriers_.wait(s, crew); },
-                [&](const TmaLoad& s) { lower::run(s, memory_, mbarriers_, crew); },
-                [&](const Compute& s) { lower::run(s, scalars_, memory_, crew); },
+                [&](const OneOf<Barrier, ClusterBarrier> auto& /*b*/) { memory.synchronize(crew); },
+                [&](const ProxyFence& /*f*/) { memory.publish(); }, [&](const Commit& /*c*/) { memory.commit(crew); },
+                [&](const Wait& s) { memory.wait(s.pending, crew); },
+                [&](const MbarrierArrive& s) {
+                  for (const BlockParts& to : parts(s.cluster)) to.mbarriers->arrive(s, crew);
+                },
+                [&](const MbarrierWait& s) { block.mbarriers.wait(s, crew); },
+                [&](const TmaLoad& s) { lower::run(s, memory, parts(s.multicast), crew); },
+                [&](const Compute& s) { lower::run(s, scalars_, memory, crew); },
                 [&](const OneOf<WgmmaFence, WgmmaCommitWait> auto& s) { lower::run(s, crew); },
                 [&](const OneOf<Copy, TmaStore, ReduceLanes, LoadMatrix, Mma, Wgmma> auto& s) {
-                  lower::run(s, memory_, crew);
+                  lower::run(s, memory, crew);
                 }},
         statement_->what);
     return true;
@@ -124,27 +185,24 @@ class KernelRun {
       if (r.first_thread < end || r.first_thread % k_.warp != 0 || r.threads % k_.warp != 0)
         throw Mistake(fmt::format("role {} is not of warps of its own", r.name), r.first_thread);
       end = r.first_thread + r.threads;
-      roles.push_back({{.number = roles.size(),
+      roles.push_back({{.number = block_->rank * s.roles.size() + roles.size(),
                         .of_role = true,
                         .first = r.first_thread,
                         .end = end,
                         .lanes = w.crew.lanes,
-                        .seen = Clock(s.roles.size(), 0)},
+                        .seen = Clock(blocks_.size() * s.roles.size(), 0)},
                        {{&r.body}}});
     }
     if (end > k_.threads) throw Mistake("a role of more threads than there are", end);
-    mbarriers_.begin(roles.size());
-    walks_ = std::move(roles);
+    block_->walks = std::move(roles);
   }
 
   const Module& m_;
   const Kernel& k_;
   const std::vector<double>& scalars_;
-  Lanes all_;  // of a block, before its threads go anywhere
-  BlockMemory memory_;
-  Mbarriers mbarriers_;
-  std::vector<Walk> walks_;  // of the block: one, or of its roles
-  std::int64_t block_ = 0;
+  std::deque<Block> blocks_;         // of a cluster
+  std::vector<BlockParts> cluster_;  // of each
+  Block* block_ = nullptr;           // in hand
   const Statement* statement_ = nullptr;
 };
 

@@ -69,17 +69,19 @@ void run(const TmaStore& b, BlockMemory& memory, Crew& by) {
   });
 }
 
-void run(const TmaLoad& b, BlockMemory& memory, Mbarriers& mbarriers, Crew& by) {
-  mbarriers.start(b, by);
-  const auto to = static_cast<std::size_t>(b.shared.buffer);
+void run(const TmaLoad& b, BlockMemory& own, std::span<const BlockParts> to, Crew& by) {
+  for (const BlockParts& block : to) block.mbarriers->start(b, by);
+  const auto buffer = static_cast<std::size_t>(b.shared.buffer);
   const std::int64_t elements = b.elements();
-  Landing l{to, by.common(b.shared.offset), by.first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
-  memory.begin_of({b.shared.buffer, constant(l.offset)}, elements, by, by.first);
+  Landing l{buffer, by.common(b.shared.offset), by.first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
+  own.begin_of({b.shared.buffer, constant(l.offset)}, elements, by, by.first);
   elements_of(b, by, [&](std::int64_t e, std::int64_t at) {
-    l.values[static_cast<std::size_t>(e)] = memory.read(static_cast<std::size_t>(b.memory), at, by, by.first);
+    l.values[static_cast<std::size_t>(e)] = own.read(static_cast<std::size_t>(b.memory), at, by, by.first);
   });
-  for (std::int64_t e = 0; e < elements; ++e) memory.deliver(to, l.offset + e, by);
-  mbarriers.add(b, std::move(l), elements * base::size_of(memory.kernel().buffers[to].dtype).n, by);
+  for (const BlockParts& block : to) {
+    for (std::int64_t e = 0; e < elements; ++e) block.memory->deliver(buffer, l.offset + e, by);
+    block.mbarriers->add(b, l, elements * base::size_of(own.kernel().buffers[buffer].dtype).n, by);
+  }
 }
 
 }  // namespace tilescope::lower

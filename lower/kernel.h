@@ -17,7 +17,10 @@
 //   through mbarriers alone: a warp that has waited for a phase of an mbarrier sees what the arriving warps wrote
 //   before they arrived, and the data of the TMA loads for that phase. A Barrier is for kernels that are not
 //   warp-specialised.
-// - Kernels of a module run one after the other; blocks of a kernel in any order.
+// - Blocks of a cluster begin together, once all their mbarriers are set up, and none of them is gone before all have
+//   ended. A TMA load may write to the scratchpads of all of them, and warps may arrive at mbarriers of all of them; a
+//   warp that has waited for the phase sees what it would see of its own block's.
+// - Kernels of a module run one after the other; clusters of a kernel in any order.
 
 #include <cstdint>
 #include <memory>
@@ -63,8 +66,7 @@ struct ReduceLanes {
 struct Barrier {
   bool operator==(const Barrier&) const = default;
 };
-// A Barrier of all threads of all blocks of a cluster (PTX's barrier.cluster). A kernel states no clusters, and so a
-// cluster is one block.
+// A Barrier of all threads of all blocks of a cluster (PTX's barrier.cluster).
 struct ClusterBarrier {
   bool operator==(const ClusterBarrier&) const = default;
 };
@@ -136,6 +138,7 @@ inline constexpr int kThreadIndex = 1;  // of the thread's number in its block
 struct Kernel {
   std::string name;
   std::int64_t blocks = 1;
+  std::int64_t cluster = 1;    // consecutive blocks that run at the same time; divides `blocks`
   std::int64_t threads = 1;    // of a block
   std::int64_t warp = 1;       // threads of a warp
   std::int64_t registers = 0;  // 32-bit registers that a compiler may give a thread; 0: the compiler decides

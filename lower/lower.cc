@@ -11,6 +11,7 @@
 #include "tile/fit.h"
 #include "tile/microkernel/mma.h"
 #include "tile/shared_reduction.h"
+#include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
@@ -43,6 +44,7 @@ bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, ba
   const std::size_t before = diags.count();
   if (!tile::fits(p, chip)) tile::check_fit(p, chip, diags, at);
   if (std::string why = tile::tma_refusal(p, chip); !why.empty()) diags.error(at.copy, std::move(why));
+  if (std::string why = tile::cluster_refusal(p, chip); !why.empty()) diags.error(at.copy, "cluster: " + why);
   if (std::string why = tile::sharing_refusal(p, chip); !why.empty()) diags.error(at.mapping, std::move(why));
   std::visit([&](const auto& kernel) { add_refusals(kernel, p, chip, diags, at.mma); }, p.micro_kernel);
   return diags.count() == before;

@@ -51,7 +51,8 @@ class Printer {
     if (!out_.empty()) out_.push_back('\n');
     k_ = &k;
     const std::string most = k.registers == 0 ? "" : fmt::format(", {} registers each", k.registers);
-    line(0, fmt::format("kernel {}: {} blocks of {} threads{}", k.name, k.blocks, k.threads, most));
+    const std::string clusters = k.cluster == 1 ? "" : fmt::format(" in clusters of {}", k.cluster);
+    line(0, fmt::format("kernel {}: {} blocks of {} threads{}{}", k.name, k.blocks, k.threads, clusters, most));
     for (const Buffer& b : k.buffers) line(1, buffer(b));
     for (const MatrixInstruction& i : k.matrix_instructions) line(1, instruction(i));
     for (const Mbarrier& s : k.mbarriers)
@@ -141,12 +142,13 @@ class Printer {
     return reduced(to, r.reducer, fmt::format("{} of {} lanes", to, r.lanes));
   }
   std::string text(const MbarrierArrive& a) const {
-    return fmt::format("arrive {}{}", phase(a.mbarrier, a.phase),
+    return fmt::format("arrive {}{}{}", phase(a.mbarrier, a.phase), a.cluster ? " of all blocks of the cluster" : "",
                        a.bytes > 0 ? fmt::format(", expect {} B", a.bytes) : "");
   }
   std::string text(const MbarrierWait& w) const { return "wait " + phase(w.mbarrier, w.phase); }
   std::string text(const TmaLoad& b) const {
-    return fmt::format("{} <~ tma {} by {}", access(b.shared), box(b), phase(b.mbarrier, b.phase));
+    return fmt::format("{}{} <~ tma {} by {}", access(b.shared), b.multicast ? " of all blocks of the cluster" : "",
+                       box(b), phase(b.mbarrier, b.phase));
   }
   std::string text(const TmaStore& b) const { return fmt::format("tma {} <~ {}", box(b), access(b.shared)); }
 

@@ -227,6 +227,7 @@ template <class Io>
 void fields(Io& io, OneOf<MbarrierArrive> auto& a) {
   phase_fields(io, a);
   io.optional("bytes", a.bytes, kAmounts, 0);
+  io.optional("cluster", a.cluster, false);
 }
 template <class Io>
 void fields(Io& io, OneOf<MbarrierWait> auto& a) {
@@ -249,6 +250,7 @@ template <class Io>
 void fields(Io& io, OneOf<TmaLoad> auto& b) {
   box_fields(io, b, AccessKind::kWrite);
   phase_fields(io, b);
+  io.optional("multicast", b.multicast, false);
 }
 template <class Io>
 void fields(Io& io, OneOf<TmaStore> auto& b) {

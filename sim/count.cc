@@ -44,7 +44,9 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes
       case Kind::kTmaStore: {
         const TmaBoxLines& box = code.box(op.number);
         if (warp != box.warp()) break;
-        const lower::CopyCount count = box.count(box.lines(u), pass_bytes);
+        const bool multicast = op.kind == Kind::kTmaLoad && code.mbarrier_phase(op).cluster;
+        const lower::CopyCount count =
+            box.count(box.lines(u), pass_bytes, multicast ? code.indices().kernel().cluster : 1);
         counters[code.counted_box(op.number)].global += count.global;
         counters[code.counted_box(op.number)].shared += count.shared;
         break;

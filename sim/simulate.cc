@@ -206,6 +206,10 @@ std::int64_t most_blocks(const lower::Module& module) {
   return most;
 }
 
+bool has_clusters(const lower::Module& module) {
+  return std::ranges::any_of(module.kernels, [](const lower::Kernel& k) { return k.cluster > 1; });
+}
+
 // Whether blocks of a kernel may take different numbers of steps.
 bool any_uneven(const lower::Module& module) {
   bool any = false;
@@ -336,6 +340,8 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     scaled.refused = fmt::format("{} blocks are fewer than {} cores", most, whole.cores);
   } else if (any_uneven(module)) {
     scaled.refused = "blocks take different numbers of steps";
+  } else if (has_clusters(module)) {
+    scaled.refused = "blocks run in clusters";
   } else {
     SimReport report = on(part);
     scaled.time = report.time;

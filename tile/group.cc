@@ -342,7 +342,7 @@ class GroupBuilder : GroupView {
     for (std::size_t a = 0; a < p.space->spatial; ++a)
       if (p.block[a] != holder.block[a]) return false;
     return p.mapping == holder.mapping && p.thread_order == holder.thread_order && p.lanes() == holder.lanes() &&
-           p.block_order == holder.block_order && p.group_m == holder.group_m &&
+           p.block_order == holder.block_order && p.group_m == holder.group_m && p.cluster == holder.cluster &&
            (p.lanes() == 1 || *holding_unit_of(p.micro_kernel) == *holding_unit_of(holder.micro_kernel));
   }
 

@@ -55,15 +55,18 @@ std::optional<std::size_t> StageProgram::grouped_axis() const {
   return block_order == BlockOrder::kRow ? space->spatial - 2 : 1;
 }
 
-base::FixedVector<BlockDigit, kMaxAxes + 1> StageProgram::block_digits() const {
-  base::FixedVector<BlockDigit, kMaxAxes + 1> out;
-  const std::optional<std::size_t> grouped = grouped_axis();
+// Groups whose rows a cluster divides have its blocks next to each other already.
+base::FixedVector<BlockDigit, kMaxAxes + 2> StageProgram::block_digits() const {
+  base::FixedVector<BlockDigit, kMaxAxes + 2> out;
+  const std::optional<std::size_t> grouped = group_m > 1 ? grouped_axis() : std::nullopt;
+  const bool along_groups = grouped == cluster.axis;
   for (std::size_t i = 0; i < space->spatial; ++i) {
     const std::size_t a = block_order == BlockOrder::kRow ? i : space->spatial - 1 - i;
-    const std::int64_t rows = a == grouped ? group_m : 1;
-    out.push_back({a, blocks_along(a) / rows, rows});
+    const std::int64_t apart = a == grouped ? group_m : a == cluster.axis ? cluster.blocks : 1;
+    out.push_back({a, blocks_along(a) / apart, apart});
   }
-  if (group_m > 1 && grouped) out.push_back({*grouped, group_m, 1});
+  if (grouped) out.push_back({*grouped, group_m, 1});
+  if (cluster.blocks > 1 && !along_groups) out.push_back({cluster.axis, cluster.blocks, 1});
   return out;
 }
 

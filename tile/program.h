@@ -11,8 +11,9 @@
 //   `reduction_order`, the last one fastest. Each core.warp consecutive threads form a warp.
 // - Blocks are numbered over the grid, spatial axes in order, the last one fastest (`block_order` row) or the first one
 //   fastest (column). With `group_m`, that many rows of blocks (along the axis next to the fastest) are numbered column
-//   by column before the next rows, so that concurrent blocks share more of both operands. The parts of a split
-//   reduction are the slowest digit.
+//   by column before the next rows, so that concurrent blocks share more of both operands. Blocks of a `cluster` have
+//   consecutive numbers: their place along its axis is the fastest digit. The parts of a split reduction are the
+//   slowest digit.
 //
 // Reduction:
 // - A part of a split is a contiguous range of the axis, the last one possibly shorter. Every part writes its own
@@ -78,7 +79,7 @@ namespace tilescope::tile {
 // A stage's program for a machine of SIMT cores.
 struct StageProgram : Tiling, SimtSchedule {
   // The digits of a block's number over the spatial axes, the slowest one first.
-  base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
+  base::FixedVector<BlockDigit, kMaxAxes + 2> block_digits() const;
   // The axis along which `group_m` groups blocks: the one next to the fastest; nullopt where there is one axis.
   std::optional<std::size_t> grouped_axis() const;
   // Number of steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step; of

@@ -43,6 +43,15 @@ struct BlockDigit {
   std::int64_t stride = 1;
 };
 
+// Blocks that run at the same time on cores of their own, neighbours along one spatial axis. TMA loads that they have
+// in common write to the scratchpads of all of them (tile/transfer/multicast.h).
+struct BlockCluster {
+  std::size_t axis = 0;
+  std::int64_t blocks = 1;  // divides the number of blocks along the axis
+
+  bool operator==(const BlockCluster&) const = default;
+};
+
 struct SimtSchedule {
   base::FixedVector<AxisMapping, kMaxAxes> mapping;  // per spatial axis
   base::FixedVector<int, kMaxAxes> thread_order;     // spatial axes, slowest first
@@ -54,6 +63,7 @@ struct SimtSchedule {
   std::int64_t loop_stages = 1;  // steps of the group's loop whose cached tiles a block holds at a time (loop_ring.h)
   BlockOrder block_order = BlockOrder::kRow;
   std::int64_t group_m = 1;  // divides the number of blocks along the axis next to the fastest one
+  BlockCluster cluster;
   MicroKernel micro_kernel;  // what multiplies
 
   // The matrix instruction of the micro-kernel, or null.

@@ -17,6 +17,7 @@
 #include "tile/node_fields.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/document.h"
+#include "tile/transfer/multicast.h"
 
 namespace tilescope::tile {
 namespace {
@@ -52,7 +53,7 @@ class StageReader {
   std::optional<StageProgram> read_epilogue(const TileSpace& space, const StageProgram& holder) {
     node_.space = &space;
     for (const std::string_view key : {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages",
-                                       "loop_stages", "split", "order", "group_m", "mma", "rotate"})
+                                       "loop_stages", "split", "order", "group_m", "cluster", "mma", "rotate"})
       if (const Value* given = fields_.take(key))
         diags_.error(given->at,
                      fmt::format("{0}: expected none: {1} reaches the node in registers, which has the tiles "
@@ -82,7 +83,7 @@ class StageReader {
   void take_all() {
     for (const std::string_view key :
          {"tiles", "mapping", "cached", "padding", "rotate", "copy", "box", "vector", "reduction_order", "registers",
-          "unroll", "num_stages", "loop_stages", "split", "order", "group_m", "mma"})
+          "unroll", "num_stages", "loop_stages", "split", "order", "group_m", "cluster", "mma"})
       fields_.take(key);
   }
 
@@ -118,6 +119,7 @@ class StageReader {
     number("loop_stages", {1, 64}, p.loop_stages);
     read_order(p);
     read_group(p);
+    read_cluster(p);
     return p;
   }
 
@@ -283,6 +285,29 @@ class StageReader {
                                       grouped ? space_->axes[*grouped].name : "the only axis", *n));
     else
       p.group_m = *n;
+  }
+
+  // Blocks of a cluster by the axis along which they are neighbours.
+  void read_cluster(StageProgram& p) {
+    const Value* v = fields_.take("cluster");
+    const Map* entries = base::as_map(v, "cluster", diags_);
+    if (entries == nullptr) return;
+    for (const Entry& e : *entries) {
+      const std::optional<std::size_t> a = node_.axis_of(e, "cluster");
+      if (!a) continue;
+      const bool spatial = *a < space_->spatial;
+      if (!spatial)
+        diags_.error(e.at, fmt::format("cluster: '{}' is reduced; blocks are neighbours along spatial axes", e.key));
+      const auto n = node_.integer(&e.value, "cluster", e.key, kPositive);
+      if (!n || !spatial || *n == 1) continue;
+      if (p.cluster.blocks > 1)
+        diags_.error(
+            e.at, fmt::format("cluster: expected one axis, got {} and {}", space_->axes[p.cluster.axis].name, e.key));
+      else
+        p.cluster = {*a, *n};
+    }
+    if (!comparable_ || !diags_.ok()) return;
+    if (const std::string why = cluster_refusal(p, arch_); !why.empty()) diags_.error(v->at, "cluster: " + why);
   }
 
   const arch::ArchSpec& arch_;

@@ -23,6 +23,12 @@ void describe(V& v, TmaSpec& s) {
                    "From the request for one line to the next one, of the copy engine of a core; every row of a box "
                    "begins a line. No bound where absent."),
           s.line_interval);
+  v.field(optional("max_cluster",
+                   "Blocks of the largest cluster, to all of which one load may write; no clusters where absent."),
+          s.max_cluster);
+  v.field(optional("cluster_latency",
+                   "From a warp's arrival to an mbarrier of another block of its cluster; 0 where absent."),
+          s.cluster_latency);
 }
 
 template <class V>

@@ -10,6 +10,7 @@
 #include "backends/cuda/detail/arithmetic.h"
 #include "backends/cuda/detail/boxes.h"
 #include "backends/cuda/detail/matrices.h"
+#include "backends/cuda/detail/page.h"
 #include "backends/cuda/detail/scopes.h"
 #include "base/check.h"
 #include "lower/counters.h"
@@ -18,68 +19,6 @@ namespace tilescope::cuda {
 namespace {
 
 using lower::Space;
-
-constexpr std::size_t kColumns = 120;  // of a line
-
-// Text that grows line by line and knows where it stands.
-class Page {
- public:
-  explicit Page(std::string_view begin) { append(begin); }
-
-  // Text of whole lines.
-  void append(std::string_view lines) {
-    text_.append(lines);
-    line_ += static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
-  }
-
-  // The number of the line that is written.
-  int add(std::string_view line) {
-    if (!line.empty()) text_.append(2 * depth_, ' ');
-    text_.append(line).push_back('\n');
-    return line_++;
-  }
-  // `head` and what follows it, broken into lines before items that do not fit; the number of the first line.
-  int add_list(const std::string& head, const std::vector<std::string>& items) {
-    const int first = line_;
-    std::string now = head;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0 && 2 * depth_ + now.size() + 1 + items[i].size() > kColumns) {
-        add(now);
-        now.assign(head.size(), ' ');
-      } else if (i > 0) {
-        now += ' ';
-      }
-      now += items[i];
-    }
-    add(now);
-    return first;
-  }
-  void indent() { ++depth_; }
-  void outdent() { --depth_; }
-  void open(std::string_view line) {
-    add(line);
-    ++depth_;
-  }
-  void close() { reopen("}", 0); }
-  // Ends what is open, and opens what the line does.
-  void reopen(std::string_view line, std::size_t depth = 1) {
-    --depth_;
-    add(line);
-    depth_ += depth;
-  }
-  void note(std::string_view note) {
-    if (!note.empty()) add(fmt::format("// {}", note));
-  }
-
-  int line() const { return line_; }
-  const std::string& text() const { return text_; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-  int line_ = 1;
-  std::size_t depth_ = 0;
-};
 
 std::vector<int> written_globals(const lower::Kernel& k) {
   std::vector<int> out;
@@ -149,6 +88,7 @@ class KernelEmitter {
         page_(page) {
     out_.name = std::move(name);
     out_.blocks = kernel.blocks;
+    out_.cluster = kernel.cluster;
     out_.threads = kernel.threads;
     out_.shared_bytes = kernel.shared_bytes;
     out_.globals = used_globals(kernel);
@@ -160,7 +100,8 @@ class KernelEmitter {
 
   EmittedKernel run() {
     page_.add("");
-    page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread"));
+    page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread") +
+               (clusters() ? fmt::format(" in clusters of {}", kernel_.cluster) : ""));
     std::vector<std::string> list = ended(parameters(), ",", ") {");
     if (list.empty()) list = {") {"};  // a kernel that only computes
     page_.add_list(fmt::format("extern \"C\" __global__ void {} {}(", bounds(), out_.name), list);
@@ -170,6 +111,7 @@ class KernelEmitter {
     page_.add("");
     mbarriers();
     statements(kernel_.body);
+    if (clusters()) page_.add("cluster_ends();");
     page_.close();
     return std::move(out_);
   }
@@ -286,18 +228,24 @@ class KernelEmitter {
 
   void operator()(const lower::MbarrierArrive& a) {
     const std::string bytes = a.bytes > 0 ? fmt::format(", {}", a.bytes) : "";
-    page_.add(fmt::format("arrive<{}>({}{});", mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase), bytes));
+    const std::string call =
+        a.cluster ? fmt::format("arrive_at_cluster<{}, {}>", mbarrier(a.mbarrier).stages, kernel_.cluster)
+                  : fmt::format("arrive<{}>", mbarrier(a.mbarrier).stages);
+    page_.add(fmt::format("{}({}{});", call, phase(a.mbarrier, a.phase), bytes));
   }
   void operator()(const lower::MbarrierWait& a) {
     base::check(lower::range_of(kernel_, a.phase).low >= -mbarrier(a.mbarrier).stages,
                 "no warp awaits a phase more than a ring before the first");
-    page_.add(fmt::format("await<{}>({});", mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase)));
+    page_.add(fmt::format("{}<{}>({});", clusters() ? "await_cluster" : "await", mbarrier(a.mbarrier).stages,
+                          phase(a.mbarrier, a.phase)));
   }
 
   void operator()(const lower::TmaLoad& load) {
     base::check(role_ != nullptr, "TMA loads are a role's");
-    add_box(fmt::format("bring_box_if<{}>(", mbarrier(load.mbarrier).stages), load,
-            phase(load.mbarrier, load.phase) + ");");
+    const std::int64_t stages = mbarrier(load.mbarrier).stages;
+    add_box(load.multicast ? fmt::format("bring_box_to_cluster_if<{}, {}>(", stages, kernel_.cluster)
+                           : fmt::format("bring_box_if<{}>(", stages),
+            load, phase(load.mbarrier, load.phase) + ");");
   }
   void operator()(const lower::TmaStore& store) { add_box("store_box_if(", store, ""); }
 
@@ -310,6 +258,8 @@ class KernelEmitter {
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 
  private:
+  bool clusters() const { return kernel_.cluster > 1; }
+
   // A call of one thread about a box, with `more` of its arguments.
   void add_box(const std::string& call, const lower::TmaBox& box, const std::string& more) {
     std::vector<std::string> at;
@@ -345,10 +295,11 @@ class KernelEmitter {
 
   // Of a block's threads and of a thread's registers; in CUDA the two exclude each other.
   std::string bounds() const {
-    const std::string threads = fmt::format("__launch_bounds__({})", kernel_.threads);
+    const std::string cluster = clusters() ? fmt::format("__cluster_dims__({}, 1, 1) ", kernel_.cluster) : "";
+    const std::string threads = fmt::format("{}__launch_bounds__({})", cluster, kernel_.threads);
     if (kernel_.registers == 0) return threads;
     const std::string registers = fmt::format("__maxnreg__({})", kernel_.registers);
-    return dialect_ == Dialect::kHip ? threads + " " + registers : registers;
+    return dialect_ == Dialect::kHip ? threads + " " + registers : cluster + registers;
   }
 
   std::int64_t smallest_shared_element() const {
@@ -391,6 +342,7 @@ class KernelEmitter {
                             kernel_.mbarriers[i].arrivals));
     if (kernel_.mbarriers.empty()) return;
     page_.add("barriers_are_set_up();");
+    if (clusters()) page_.add("cluster_barrier();");
     page_.add("");
   }
 
@@ -449,6 +401,11 @@ bool has_boxes(const lower::Module& module) {
                                              [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
 }
 
+bool has_clusters(const lower::Module& module) {
+  return std::any_of(module.kernels.begin(), module.kernels.end(),
+                     [](const lower::Kernel& k) { return k.cluster > 1; });
+}
+
 }  // namespace
 
 std::vector<std::string> refusals(const lower::Module& module, Dialect dialect) {
@@ -456,7 +413,8 @@ std::vector<std::string> refusals(const lower::Module& module, Dialect dialect) 
   std::vector<std::string> out = MatrixDefinitions(module, pool).refusals(dialect);
   if (dialect == Dialect::kHip && has_boxes(module))
     out.emplace_back("HIP has no words for bulk copies and their signals");
-  if (dialect == Dialect::kHip && has<lower::ClusterBarrier>(module)) out.emplace_back("HIP has no clusters of blocks");
+  if (dialect == Dialect::kHip && (has<lower::ClusterBarrier>(module) || has_clusters(module)))
+    out.emplace_back("HIP has no clusters of blocks");
   return out;
 }
 
@@ -478,7 +436,9 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
   if (matrices.staged() || stores_boxes(module)) page.append(staged_prelude());
   if (has_boxes(module)) page.append(boxes_prelude());
   if (stores_boxes(module)) page.append(box_stores_prelude());
-  if (has<lower::ClusterBarrier>(module)) page.append(clusters_prelude());
+  if (has<lower::ClusterBarrier>(module) || has_clusters(module)) page.append(clusters_prelude());
+  if (has_clusters(module))
+    page.append((has_boxes(module) ? "" : std::string(boxes_prelude())) + std::string(multicast_prelude()));
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();

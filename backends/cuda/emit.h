@@ -19,6 +19,7 @@ namespace tilescope::cuda {
 struct EmittedKernel {
   std::string name;  // of the function, unique in the text
   std::int64_t blocks = 1;
+  std::int64_t cluster = 1;  // blocks of a cluster
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;    // dynamic
   std::int64_t shared_granule = 1;  // bytes of its smallest element in shared memory; 1 where it has none
@@ -61,5 +62,6 @@ std::string_view staged_prelude();
 std::string_view boxes_prelude();
 std::string_view box_stores_prelude();
 std::string_view clusters_prelude();
+std::string_view multicast_prelude();
 
 }  // namespace tilescope::cuda

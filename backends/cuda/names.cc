@@ -31,7 +31,8 @@ std::set<std::string> prelude_names() {
   std::set<std::string> out = {"tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "mbarrier"};
   const std::string text = std::string(prelude()) + hip_prelude() + std::string(matrix_prelude()) +
                            std::string(lanes_prelude()) + std::string(staged_prelude()) + std::string(boxes_prelude()) +
-                           std::string(box_stores_prelude()) + std::string(clusters_prelude());
+                           std::string(box_stores_prelude()) + std::string(clusters_prelude()) +
+                           std::string(multicast_prelude());
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '(' && text[at] != '<') continue;
     std::size_t begin = at;

@@ -53,10 +53,10 @@ std::string registration(const KeyedModule& m) {
     const EmittedKernel& k = m.emitted.kernels[i];
     out += launch_function(m, i);
     table += fmt::format(
-        "  {{\"{0}\", {1}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, {8}, boxes_{6}_{7} + 1, "
+        "  {{\"{0}\", {1}, {9}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, {8}, boxes_{6}_{7} + 1, "
         "&launch_{6}_{7}}},\n",
         k.name, k.blocks, k.threads, k.shared_bytes, k.shared_granule, k.copy_lines.size(), m.key, i,
-        k.box_lines.size());
+        k.box_lines.size(), k.cluster);
   }
   return out + fmt::format(
                    "const KernelEntry kernels_{0}[] = {{\n{1}}};\nconst ModuleEntry module_{0}{{\"{0}\", {2}, "
@@ -69,7 +69,7 @@ std::string registration(const KeyedModule& m) {
 KeyedModule keyed(Emitted emitted) {
   std::string content(kernels_of(emitted));
   for (const EmittedKernel& k : emitted.kernels) {
-    content += fmt::format("{} {} {} {} {} {}\n", k.name, k.blocks, k.threads, k.shared_bytes,
+    content += fmt::format("{} {} {} {} {} {} {}\n", k.name, k.blocks, k.cluster, k.threads, k.shared_bytes,
                            fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
     for (const TensorMap& map : k.maps) content += map_of(map);
   }
@@ -87,6 +87,7 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
   out += fmt::format("#line 1 \"box_stores.cuh\"\n{}", box_stores_prelude());
   out += fmt::format("#line 1 \"clusters.cuh\"\n{}", clusters_prelude());
+  out += fmt::format("#line 1 \"multicast.cuh\"\n{}", multicast_prelude());
   for (const KeyedModule* m : modules) {
     for (const EmittedKernel& k : m->emitted.kernels)
       out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k.name));

@@ -11,6 +11,7 @@
 #include "model/simt/cached_costs.h"
 #include "model/simt/transfer/results.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::construct {
@@ -60,6 +61,23 @@ void other_transfers(const StageProgram& p, const LayoutRules& rules, std::vecto
   } else if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) {
     out.push_back(std::move(*brought));
   }
+}
+
+void other_clusters(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  constexpr std::array<std::int64_t, 2> kBlocks = {2, 4};
+  if (!p.by_tma() || !rules.arch.core.tma->max_cluster) return;
+  if (p.cluster.blocks > 1) {
+    out.push_back(p);
+    out.back().cluster = {};
+  }
+  for (std::size_t axis = 0; axis < p.space->spatial; ++axis)
+    for (const std::int64_t blocks : kBlocks)
+      if (const tile::BlockCluster cluster{axis, blocks}; cluster != p.cluster)
+        if (std::optional<StageProgram> q = tile::with_cluster(p, cluster, rules.arch)) out.push_back(std::move(*q));
+}
+
+void keep_clusters_that_fit(StageProgram& p, const arch::ArchSpec& chip) {
+  if (p.cluster.blocks > 1 && !tile::cluster_refusal(p, chip).empty()) p.cluster = {};
 }
 
 namespace {

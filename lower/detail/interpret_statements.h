@@ -3,6 +3,7 @@
 // What a crew of threads does in one statement. All functions throw Mistake where a kernel breaks a rule of
 // lower/kernel.h.
 
+#include <span>
 #include <vector>
 
 #include "lower/detail/block_memory.h"
@@ -12,9 +13,15 @@
 
 namespace tilescope::lower {
 
-// lower/interpret_transfers.cc.
+// What a load writes to in one block.
+struct BlockParts {
+  BlockMemory* memory;
+  Mbarriers* mbarriers;
+};
+
+// lower/interpret_transfers.cc. A load is of the crew's block, `own`, and writes `to` that one, or all of its cluster.
 void run(const Copy& c, BlockMemory& memory, Crew& by);
-void run(const TmaLoad& b, BlockMemory& memory, Mbarriers& mbarriers, Crew& by);
+void run(const TmaLoad& b, BlockMemory& own, std::span<const BlockParts> to, Crew& by);
 void run(const TmaStore& b, BlockMemory& memory, Crew& by);
 
 // lower/interpret_arithmetic.cc.

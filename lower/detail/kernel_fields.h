@@ -44,6 +44,7 @@ template <class Io>
 void fields(Io& io, OneOf<Kernel> auto& k) {
   io.name("name", k.name);
   io("blocks", k.blocks, kCounts);
+  io.optional("cluster", k.cluster, kCounts, 1);
   io("threads", k.threads, kCounts);
   io.optional("warp", k.warp, kCounts, 1);
   io.optional("registers", k.registers, kAmounts, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The mbarriers of a block that is interpreted: which phases are over, and what a warp that waited for one knows.
+// The mbarriers of a block that is interpreted: which phases are over, and what a warp that waited for one knows. Roles
+// are numbered through all blocks of a cluster.
 // All functions throw Mistake where a kernel breaks a rule of lower/kernel.h.
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class Mbarriers {
  public:
   Mbarriers(const Kernel& k, BlockMemory& memory) : k_(k), memory_(memory) {}
 
-  // Begins a block whose warps have `roles` roles.
+  // Begins a block; `roles` are those of its warps, in all blocks of its cluster.
   void begin(std::size_t roles);
   // No data is left that no warp waited for.
   void end() const;

@@ -25,6 +25,7 @@ Kernel empty_kernel(const tile::RProgram& program, const std::vector<const tile:
   Kernel k;
   k.name = "compute_" + stages.back()->space->output.name;
   k.blocks = stages.back()->blocks();
+  k.cluster = stages.back()->cluster.blocks;
   k.threads = group.threads;
   k.warp = chip.core.warp;
   for (std::size_t i = 0; i < stages.size(); ++i)

@@ -90,7 +90,7 @@ struct Registers {
 struct Counts {
   const tile::StageProgram* program = nullptr;  // outlives the counts
   tile::Extents all;                            // extents of the stage's axes
-  base::FixedVector<tile::BlockDigit, tile::kMaxAxes + 1> digits;
+  base::FixedVector<tile::BlockDigit, tile::kMaxAxes + 2> digits;
 
   // Properties of the kernel that computes the stage.
   std::int64_t blocks = 1, steps = 1, repeats = 1;

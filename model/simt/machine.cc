@@ -83,6 +83,8 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_lanes = static_cast<double>(arch::access_lanes_of(a, arch::kScratchpadAccesses));
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
+  if (a.core.tma && a.core.tma->cluster_latency)
+    m.cluster_latency_cycles = static_cast<double>(a.core.tma->cluster_latency->n);
   if (a.core.tma && a.core.tma->line_interval) m.tma_line_cycles = static_cast<double>(a.core.tma->line_interval->n);
   if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
     const double width = arch::bytes_per_core_cycle(a, *l1);
@@ -199,7 +201,7 @@ Geometry make_geometry(const arch::ArchSpec& a) {
   g.engines.max_access = a.core.max_access;
   g.engines.async_copy = a.core.async_copy;
   g.engines.tma = a.core.tma;
-  if (g.engines.tma) g.engines.tma->line_interval.reset();
+  if (g.engines.tma) g.engines.tma->line_interval.reset(), g.engines.tma->cluster_latency.reset();
   g.engines.shuffle = a.core.shuffle;
   read_granules(a, g);
   if (const arch::RegisterLevel* r = arch::registers_of(a)) g.separate_sums = r->separate_sums;

@@ -163,6 +163,7 @@ struct CoreRates {
   std::optional<double> core_misses;           // requests for lines in flight at most; absent where that never binds
   double core_cache_ratio = 1;                 // of passes through its banks; core_cache_bytes_per_cycle includes it
   std::optional<double> link_bytes_per_cycle;  // of the core's own link to the device
+  double cluster_latency_cycles = 0;           // from an arrival to an mbarrier of another block of the cluster
   std::optional<double> tma_line_cycles;       // of the core's TMA engine, for each line that it requests
   // Between two asynchronous copy instructions of warps; `fenced`: where a proxy fence follows. 0: as other accesses.
   double async_copy_cycles = 0, fenced_copy_cycles = 0;

@@ -9,6 +9,7 @@
 #include "model/simt/detail/flows.h"
 #include "model/simt/detail/memory_bounds.h"
 #include "tile/overlap.h"
+#include "tile/transfer/multicast.h"
 
 namespace tilescope::model {
 namespace {
@@ -136,7 +137,9 @@ OperandTraffic traffic_of_operand(const Counts& c, const Machine& m, std::size_t
   const auto blocks = static_cast<double>(c.blocks);
   t.block_bytes = sectors * (output ? 1.0 : c.mean_all_steps()) * f.inside;
   t.useful_ratio = std::min(1.0, useful / sectors);
-  t.cache_bytes = t.block_bytes * blocks;
+  // Every core's port takes a tile that a cluster shares, and the device gives it once.
+  const auto shared = output ? 1.0 : static_cast<double>(tile::sharing_blocks(*c.program, i));
+  t.cache_bytes = t.block_bytes * blocks / shared;
   // Whatever blocks ask for is an estimate, and what the stage touches is not.
   const double touched = output ? 1 : touched_share(c, i);
   const double asked = std::max(t.cache_bytes, f.all_touched_bytes * touched);

@@ -59,7 +59,8 @@ Box AccessIssue::box_of(const Warp& w, const WarpOp& op) const {
 }
 
 void AccessIssue::count(const Box& b, const WarpOp& op) const {
-  const lower::CopyCount moved = code_->box(op.number).count(b.lines, ports_.pass_bytes());
+  const std::int64_t blocks = b.multicast ? code_->indices().kernel().cluster : 1;
+  const lower::CopyCount moved = code_->box(op.number).count(b.lines, ports_.pass_bytes(), blocks);
   count(moved, static_cast<std::size_t>(b.copy));
   record_.scratchpad(moved.shared);
   LevelStatistics& scratchpad = record_.level(LevelRole::kScratchpad);
@@ -72,6 +73,7 @@ Cycle AccessIssue::load_box(Warp& w, const WarpOp& op, int mbarrier, std::int64_
   Box b = box_of(w, op);
   b.mbarrier = mbarrier;
   b.phase = phase;
+  b.multicast = code_->mbarrier_phase(op).cluster;
   count(b, op);
   tma_.load(std::move(b), issued);
   return issued;

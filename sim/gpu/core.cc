@@ -48,7 +48,7 @@ Cycle Core::room_since(Cycle now) const {
   return end > 0_cycles ? end : now;
 }
 
-void Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped) {
+int Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped) {
   const std::size_t place = warps_.next_place();
   ResidentBlock& b = warps_.blocks()[place];
   // Its place is its own from when the block before it ended; the chip's `launch` holds what the first blocks wait for.
@@ -63,6 +63,28 @@ void Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped)
        .mbarriers = BlockMbarriers(code_->indices().kernel().mbarriers)};
   ++resident_;
   launch(place, block, since, first);
+  return static_cast<int>(place);
+}
+
+void Core::join_cluster(int place, std::int64_t cluster, std::vector<ClusterBlock> peers) {
+  warps_.block(place).cluster = cluster;
+  warps_.block(place).peers = std::move(peers);
+}
+
+// A message for a phase that is not under way is a kernel's mistake, and warps that wait for it are found stuck.
+void Core::hear(const ClusterMessage& m) {
+  BlockMbarriers& mbarriers = warps_.block(m.to.place).mbarriers;
+  if (!mbarriers.under_way(m.mbarrier, m.phase)) return;
+  if (m.bytes > 0)
+    mbarriers.come(m.mbarrier, m.phase, m.bytes, ports_.scratchpad_bytes(m.at, m.bytes), m.from);
+  else
+    mbarriers.arrive(m.mbarrier, m.phase, 0, m.at);
+  warps_.wake_waiting(m.to.place, m.mbarrier, m.phase);
+}
+
+void Core::release(int place, Cycle at) {
+  warps_.block(place).end = at;
+  end_block(place, at);
 }
 
 // The warps of the place begin at `first`, or one after the other from then on.
@@ -117,7 +139,10 @@ void Core::run(Cycle until) {
         tma_.run(e.at, until);
         break;
       case Event::Kind::kDone:
-        end_block(e.who, e.at);
+        if (const std::int64_t cluster = warps_.block(e.who).cluster; cluster >= 0)
+          ended_.push_back({e.who, cluster, e.at});
+        else
+          end_block(e.who, e.at);
         break;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 #include <tuple>
 
@@ -16,6 +17,18 @@ struct Place {
 };
 
 Cycle whole(double cycles) { return Cycle(static_cast<std::int64_t>(cycles)); }
+
+// Blocks of a cluster jump as far as the one that jumps least: they meet at the mbarriers of each step.
+void keep_clusters_together(std::span<const StepProgress> blocks, std::vector<std::int64_t>& steps) {
+  std::map<std::int64_t, std::int64_t> least;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].cluster < 0) continue;
+    std::int64_t& of = least.try_emplace(blocks[b].cluster, steps[b]).first->second;
+    of = std::min(of, steps[b]);
+  }
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (blocks[b].cluster >= 0) steps[b] = least[blocks[b].cluster];
+}
 
 }  // namespace
 
@@ -65,14 +78,20 @@ FastForward fast_forward(std::span<const StepProgress> blocks, std::span<const P
     p = {spec.next_block + t.blocks++, at};
     ends.emplace(at + static_cast<double>(spec.steps) / rates[b].later + spec.between, nth, b);
   }
+  std::vector<std::int64_t> steps_of(blocks.size(), 0);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Place& p = places[b];
+    const bool stays = p.successor < 0;
+    const auto steps = static_cast<std::int64_t>((stays ? rates[b].now : rates[b].later) * (t.cycles - p.begun) + 0.5);
+    const std::int64_t most = (stays ? blocks[b].min_remaining : spec.steps - 1) - spec.last_steps;
+    if (blocks[b].inside && most > 0) steps_of[b] = std::clamp<std::int64_t>(steps, 0, most);
+  }
+  keep_clusters_together(blocks, steps_of);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Place& p = places[b];
     const std::int64_t remaining = blocks[b].min_remaining;
     const bool stays = p.successor < 0;
-    const auto steps = static_cast<std::int64_t>((stays ? rates[b].now : rates[b].later) * (t.cycles - p.begun) + 0.5);
-    const std::int64_t most = (stays ? remaining : spec.steps - 1) - spec.last_steps;
-    StepJump j{.successor = p.successor, .stamp = spec.now + whole(p.begun)};
-    if (blocks[b].inside && most > 0) j.steps = std::clamp<std::int64_t>(steps, 0, most);
+    StepJump j{.steps = steps_of[b], .successor = p.successor, .stamp = spec.now + whole(p.begun)};
     const std::int64_t left_out = j.steps + (stays ? 0 : 1);
     t.warp_steps += blocks[b].warps * left_out;
     t.skipped.push_back({.place = b, .block = p.successor, .steps = left_out, .from = p.begun, .to = t.cycles});

@@ -230,6 +230,9 @@ std::optional<Cycle> FrontEnd::arrive(Warp& w, const WarpOp& op, Cycle t) {
   ++w.pc;
   const Cycle issued = issue_.issue_one(w, t);
   mbarriers.arrive(s.mbarrier, phase, s.bytes, issued);
+  if (s.cluster)
+    warps_.tell_peers(w.block,
+                      {.mbarrier = s.mbarrier, .phase = phase, .at = issued + record_.machine.cluster_latency});
   warps_.wake_waiting(w.block, s.mbarrier, phase);
   return issued;
 }

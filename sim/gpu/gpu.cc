@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
 
 #include "sim/memory/detail/device_memory.h"
 #include "sim/memory/detail/foreign_caches.h"
@@ -55,6 +56,8 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   if (own_ != nullptr) own_->use(statistics);
   for (Core& c : cores_) c.prepare(code, occupancy, statistics);
   blocks_ = code.blocks();
+  cluster_ = code.indices().kernel().cluster;
+  ended_.clear();
   if (machine_.part) pairs_.emplace(machine_.cores, code.counted(), machine_.memory);
   next_block_ = 0;
   resident_blocks_ = 0;
@@ -66,7 +69,8 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   end_ = now;
   next_handed_out_ = static_cast<double>(now);
   sampler_.emplace(SamplerSpec{.enabled = sampled,
-                               .resident = occupancy.blocks_per_core * machine_.cores,
+                               .resident = occupancy.blocks_per_core * machine_.cores / cluster_ * cluster_,
+                               .clusters = cluster_ > 1,
                                .steps = code.steps(),
                                .uneven = code.uneven(),
                                .step_period = code.step_period(),
@@ -92,8 +96,10 @@ std::optional<std::string> Gpu::stuck() const {
 void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
   for (const int c : ran) touch(c);
+  if (cluster_ > 1) take_ended_clusters(ran);
   take_finished(end, ran);
   take_requests(end, ran);
+  if (cluster_ > 1) tell_clusters(end, ran);
   dispatch(end);
   sample(end);
   if (timeline_ != nullptr) show(end);
@@ -157,8 +163,81 @@ Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
   return Cycle(static_cast<std::int64_t>(std::ceil(at)));
 }
 
-// One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.
+// Messages come to cores that have run until `end`. Lines that are multicast pass the port of each core that they come
+// to.
+void Gpu::tell_clusters(Cycle end, const std::vector<int>& ran) {
+  std::vector<ClusterMessage> all;
+  const auto take = [&](int c) {
+    std::vector<ClusterMessage>& from = core(c).to_peers();
+    all.insert(all.end(), from.begin(), from.end());
+    from.clear();
+  };
+  for (const int c : ran) take(c);
+  for (const int c : due_) take(c);  // replies came to these
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  for (ClusterMessage& m : all) {
+    if (m.from_memory && own_ != nullptr) m.at = own_->receive_too(m.to.core, m.bytes, m.at);
+    m.at = std::max(m.at, end);
+    core(m.to.core).hear(m);
+    touch(m.to.core);
+  }
+}
+
+// A cluster leaves its cores when all of its blocks have ended; these cores join `ran`.
+void Gpu::take_ended_clusters(std::vector<int>& ran) {
+  for (std::size_t i = 0, before = ran.size(); i < before; ++i)
+    for (const Core::Ended& e : core(ran[i]).take_ended()) {
+      EndedCluster& cluster = ended_[e.cluster];
+      cluster.blocks.push_back({ran[i], e.place});
+      cluster.last = std::max(cluster.last, e.at);
+      if (std::ssize(cluster.blocks) < cluster_) continue;
+      for (const ClusterBlock& b : cluster.blocks) {
+        core(b.core).release(b.place, cluster.last);
+        ran.push_back(b.core);
+      }
+      ended_.erase(e.cluster);
+    }
+  std::sort(ran.begin(), ran.end());
+  ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+}
+
 void Gpu::dispatch(Cycle now) {
+  if (cluster_ > 1) return start_clusters(now);
+  start_blocks(now);
+  roomy_.clear();  // what has room from here on has no block to come
+}
+
+// The blocks of a cluster to neighbours among the cores with a free CTA slot, on each one. They begin together.
+void Gpu::start_clusters(Cycle now) {
+  std::sort(roomy_.begin(), roomy_.end());
+  roomy_.erase(std::unique(roomy_.begin(), roomy_.end()), roomy_.end());
+  const auto size = static_cast<std::size_t>(cluster_);
+  while (next_block_ < blocks_ && roomy_.size() >= size) {
+    for (std::size_t first = 0; first + size <= roomy_.size() && next_block_ < blocks_; first += size) {
+      const std::span<const int> cores(roomy_.data() + first, size);
+      Cycle room{}, handed{};
+      for (const int c : cores) room = std::max(room, core(c).room_since(now));
+      for (std::size_t b = 0; b < size; ++b) handed = handed_out(room, now);
+      std::vector<ClusterBlock> blocks;
+      for (const int c : cores) {
+        blocks.push_back({c, core(c).start(next_block_ + std::ssize(blocks), now, handed, sampler_->skipped())});
+        touch(c);
+      }
+      for (std::size_t b = 0; b < size; ++b) {
+        std::vector<ClusterBlock> peers = blocks;
+        peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(b));
+        core(blocks[b].core).join_cluster(blocks[b].place, next_block_ / cluster_, std::move(peers));
+      }
+      next_block_ += cluster_;
+      resident_blocks_ += cluster_;
+    }
+    std::erase_if(roomy_, [&](int c) { return !core(c).has_room(); });
+    sampler_->residents_changed(now);
+  }
+}
+
+// One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.
+void Gpu::start_blocks(Cycle now) {
   while (next_block_ < blocks_ && !roomy_.empty()) {
     for (const int c : roomy_) {
       if (next_block_ == blocks_) break;
@@ -169,7 +248,6 @@ void Gpu::dispatch(Cycle now) {
     std::erase_if(roomy_, [&](int c) { return !core(c).has_room(); });
     sampler_->residents_changed(now);
   }
-  roomy_.clear();  // what has room from here on has no block to come
 }
 
 // Steps are looked at once a part of the device's caches is filled; waves when what fills it has itself been replaced,

@@ -186,6 +186,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.stall_names = stall_names(hierarchy);
   for (const CacheLevel* l : hierarchy.device_caches) m.device_cache_names.push_back(l->name);
   if (chip.core.tma && chip.core.tma->line_interval) m.line_interval = Cycle(chip.core.tma->line_interval->n);
+  if (chip.core.tma && chip.core.tma->cluster_latency) m.cluster_latency = Cycle(chip.core.tma->cluster_latency->n);
   m.limits.warp = chip.core.warp;
   m.limits.partitions = chip.core.partitions;
   m.limits.max_threads = chip.core.max_threads;

@@ -120,7 +120,7 @@ FastForward Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& bloc
   if (!steady) return {};
   const bool alone = steady->progress(&Statistics::blocks) == 0;
   if (alone && not_started > 0) learn_ends(*steady);
-  const bool turns_over = not_started > 0 && spec_.steps > 0 && !end_parts_.empty() && waves_alike_;
+  const bool turns_over = !spec_.clusters && not_started > 0 && spec_.steps > 0 && !end_parts_.empty() && waves_alike_;
   const auto halves = steps_.halves();
   const std::vector<PlaceRate> rates = halves ? place_rates(halves->first, halves->second) : place_rates(*last);
   FastForward t = fast_forward(blocks, rates, kLongestJump * static_cast<double>(now + skipped_ - steps_begin_),
@@ -129,7 +129,7 @@ FastForward Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& bloc
                                 .between = std::max(0.0, of_an_end().cycles) * static_cast<double>(blocks.size()),
                                 .next_block = next_block,
                                 .not_started = turns_over ? not_started : 0,
-                                .max_ends = spec_.steps > 0 && not_started == 0 ? kMaxEndsOfTail : 0,
+                                .max_ends = spec_.steps > 0 && not_started == 0 && !spec_.clusters ? kMaxEndsOfTail : 0,
                                 .now = now + skipped_});
   const double times =
       static_cast<double>(t.warp_steps) / static_cast<double>(steady->progress(&Statistics::warp_steps));

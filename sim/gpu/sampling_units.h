@@ -27,6 +27,7 @@ struct StepProgress {
   std::int64_t min_remaining = 0;
   bool inside = false;  // every warp is in the step loop
   Cycle stamp{};
+  std::int64_t cluster = -1;  // whose blocks skip the same steps; -1: the block is alone
 };
 
 // The effect of a jump on the block of one CTA slot: its warps skip `steps`. Where another block (`successor`) occupies

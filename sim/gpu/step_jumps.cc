@@ -16,7 +16,8 @@ void add_progress(const ResidentWarps& warps, const WarpCode& code, int core, st
                    .warps = warps.warps_per_block(),
                    .begun = b.steps_begun,
                    .inside = b.resident,
-                   .stamp = b.stamp};
+                   .stamp = b.stamp,
+                   .cluster = b.resident ? b.cluster : -1};
     const std::span<const Warp> of_block = warps.warps_of(place);
     for (const Warp& w : of_block) {
       p.inside = p.inside && w.in_steps;

@@ -48,14 +48,15 @@ std::vector<BoxLine> TmaBoxLines::lines(const Uniforms& u) const {
   return out;
 }
 
-lower::CopyCount TmaBoxLines::count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes) const {
+lower::CopyCount TmaBoxLines::count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes,
+                                    std::int64_t blocks) const {
   lower::CopyCount out;
   if (!lines.empty()) out.global.lane_accesses = out.global.requests = 1;
   for (const BoxLine& l : lines) {
     out.global.sectors += std::popcount(l.sectors);
     out.global.bytes += l.bytes;
   }
-  out.shared = {1, 1, bytes_, 0, base::ceil_div(bytes_, pass_bytes)};
+  out.shared = {blocks, blocks, blocks * bytes_, 0, blocks * base::ceil_div(bytes_, pass_bytes)};
   return out;
 }
 

@@ -60,6 +60,13 @@ void TmaEngine::run(Cycle from, Cycle until) {
 void TmaEngine::land(int number, std::int64_t bytes, Cycle at, Stall from) {
   UnderWay& u = box(number);
   const Box& b = u.box;
+  if (b.multicast)
+    warps_.tell_peers(b.block, {.mbarrier = b.mbarrier,
+                                .phase = b.phase,
+                                .bytes = bytes,
+                                .from_memory = from != Stall::kScratchpad,
+                                .at = at,
+                                .from = from});
   const std::int64_t pass = ports_.pass_bytes();
   const std::int64_t before = base::ceil_div(u.landed, pass);
   u.landed += bytes;

@@ -126,12 +126,12 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
                 base::check(!code_.roles_.empty(), "TMA loads are of a role");
                 emit_op({.kind = Kind::kTmaLoad,
                          .number = add_box(b),
-                         .mbarrier_phase = add_mbarrier_phase(b.mbarrier, b.phase)});
+                         .mbarrier_phase = add_mbarrier_phase(b.mbarrier, b.phase, 0, b.multicast)});
               },
               [&](const lower::TmaStore& b) { emit_op({.kind = Kind::kTmaStore, .number = add_box(b)}); },
               [&](const lower::MbarrierArrive& a) {
                 emit_op({.kind = Kind::kMbarrierArrive,
-                         .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase, a.bytes)});
+                         .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase, a.bytes, a.cluster)});
               },
               [&](const lower::MbarrierWait& a) {
                 emit_op({.kind = Kind::kMbarrierWait, .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase)});
@@ -230,8 +230,8 @@ void WarpCodeBuilder::emit_roles(const lower::WarpSpecialized& w) {
   }
 }
 
-int WarpCodeBuilder::add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes) {
-  code_.mbarrier_phases_.push_back({mbarrier, code_.indices_.form(phase, 1), bytes});
+int WarpCodeBuilder::add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes, bool cluster) {
+  code_.mbarrier_phases_.push_back({mbarrier, code_.indices_.form(phase, 1), bytes, cluster});
   const LaneForm& form = code_.mbarrier_phases_.back().phase;
   base::check(form.lane.empty() && form.mixed.empty(), "a use of a signal is the same for all threads");
   return static_cast<int>(code_.mbarrier_phases_.size() - 1);

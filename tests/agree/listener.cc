@@ -27,6 +27,7 @@
 #include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
+#include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tests {
@@ -205,8 +206,8 @@ tile::RProgram convolution_by_hand(const ArchSpec& a, bool gathers) {
   return tile::program_of(a.name, std::move(p));
 }
 
-// What boxes are made of tensors that just have some: of five dimensions, with rows that begin at single granules, as
-// far apart as they can, and of as many rows as a box has.
+// What boxes are made of tensors that just have some, and times of clusters that share them: of five dimensions, with
+// rows that begin at single granules, as far apart as they can, and of as many rows as a box has.
 std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
   struct Tensors {
     const char* expression;
@@ -239,6 +240,9 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     }
     out += fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box,
                        tile::staging_of(*boxed, a.core).bytes.n);
+    if (const auto cluster = tile::with_cluster(*boxed, {of.columns, 2}, a))
+      if (const auto e = model::estimate(tile::program_of(a.name, *cluster), model::make_machine(a)))
+        out += fmt::format("{} us in clusters;", e->total_us);
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/random_cluster_program.h"
 #include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
@@ -84,6 +85,12 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInTheScratchpad) {
 TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
+  expect_all_agree(generated);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnClusters) {
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_cluster_program(generated.chip); });
   expect_all_agree(generated);
 }
 

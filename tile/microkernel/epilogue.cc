@@ -70,6 +70,7 @@ StageProgram make_epilogue(std::shared_ptr<const TileSpace> space, const StagePr
   p.thread_order = holder.thread_order;
   p.block_order = holder.block_order;
   p.group_m = holder.group_m;
+  p.cluster = holder.cluster;
   p.registers = holder.registers;
   p.micro_kernel = epilogue_of(holder.micro_kernel);
   for (std::size_t i = 0; i < p.operands.size(); ++i) {

@@ -15,12 +15,12 @@ struct AnyPointer {
 
 struct KernelEntry {
   const char* name;
-  long long blocks, threads, shared_bytes;
-  int shared_granule;     // bytes of the smallest element in shared memory
-  int copies;             // of the kernel
-  const int* copy_lines;  // by copy, ascending
-  int boxes;              // bulk copies
-  const int* box_lines;   // by bulk copy, ascending
+  long long blocks, cluster, threads, shared_bytes;  // blocks of a cluster; threads and bytes of a block
+  int shared_granule;                                // bytes of the smallest element in shared memory
+  int copies;                                        // of the kernel
+  const int* copy_lines;                             // by copy, ascending
+  int boxes;                                         // bulk copies
+  const int* box_lines;                              // by bulk copy, ascending
   // `globals` and `scalars` are those of the module.
   void (*launch)(void* const* globals, const double* scalars);
 };

@@ -63,6 +63,8 @@ struct LaneSync {
 
 struct Machine {
   const KernelEntry* kernel = nullptr;
+  long long pitch = 0;        // bytes between the scratchpads of neighbours in a cluster
+  long long first_block = 0;  // of the cluster that runs
   int warp = 1;
   Random* random = nullptr;
   std::vector<void*> globals;
@@ -75,9 +77,18 @@ struct Machine {
   std::deque<long long> ready;  // threads, in the order of their turns
 
   ThreadState& running() { return threads[static_cast<std::size_t>(place.thread)]; }
+  // Bytes from the scratchpad of the running thread's block to that of another one of its cluster.
+  long long to_block(long long rank) const { return (rank - place.thread / kernel->threads) * pitch; }
 };
 
 Machine machine;
+
+// A thread of the cluster is the running one: those of its first block come first.
+void come_to(long long thread) {
+  place.thread = static_cast<int>(thread);
+  place.first_thread = static_cast<int>(thread / machine.kernel->threads * machine.kernel->threads);
+  place.block = machine.first_block + thread / machine.kernel->threads;
+}
 
 void run_thread() {
   machine.kernel->launch(machine.globals.data(), machine.scalars.data());
@@ -128,7 +139,7 @@ void wake() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     ThreadState& thread = machine.threads[t];
     if (!thread.awaits) continue;
-    place.thread = static_cast<int>(t);
+    come_to(static_cast<long long>(t));
     place.line = thread.await_line;
     if (!machine.mbarriers.is_over(thread.phase)) continue;
     thread.awaits = false;
@@ -138,8 +149,9 @@ void wake() {
 
 // To where the thread has to wait for others, or its end.
 void take_turn(long long t) {
-  place.thread = static_cast<int>(t);
-  threadIdx.x = static_cast<unsigned int>(t);
+  come_to(t);
+  threadIdx.x = static_cast<unsigned int>(t % machine.kernel->threads);
+  blockIdx.x = static_cast<unsigned int>(place.block);
   ThreadState& thread = machine.running();
   thread.ended = !machine.fibers->resume(place.thread);
   watch::thread_pauses();
@@ -155,21 +167,21 @@ void check_no_thread_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (machine.threads[t].sync == nullptr) continue;
     const LaneSync& m = *machine.threads[t].sync;
-    place.thread = static_cast<int>(t);
+    come_to(static_cast<long long>(t));
     place.line = m.line;
     fail("divergent warp: of %d lanes only %d come here", m.lanes, m.present);
   }
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (!machine.threads[t].awaits) continue;
-    place.thread = static_cast<int>(t);
+    come_to(static_cast<long long>(t));
     place.line = machine.threads[t].await_line;
     fail("deadlock: all threads wait, this one for %s", machine.mbarriers.state_of(machine.threads[t].phase).c_str());
   }
 }
 
-// All threads of the block to their next barrier or end.
+// All threads of the cluster to their next barrier or end.
 void run_phase() {
-  const std::vector<long long> order = shuffled(machine.kernel->threads, *machine.random);
+  const std::vector<long long> order = shuffled(std::ssize(machine.threads), *machine.random);
   machine.ready.assign(order.begin(), order.end());
   for (long long seen = machine.mbarriers.phases_ended(); !machine.ready.empty() || machine.mbarriers.let_come();) {
     if (!machine.ready.empty()) {
@@ -183,12 +195,18 @@ void run_phase() {
   check_no_thread_waits();
 }
 
+constexpr long long kAlignment = 1024;  // of a block's scratchpad
+
+long long pitch_of(const KernelEntry& k) { return (k.shared_bytes + kAlignment - 1) / kAlignment * kAlignment; }
+long long bytes_of_scratchpads(const KernelEntry& k) { return (k.cluster - 1) * pitch_of(k) + k.shared_bytes; }
+
+// A barrier of a block is one of its whole cluster here.
 void check_agreement() {
   const ThreadState& first = machine.threads.front();
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     const ThreadState& other = machine.threads[t];
     if (other.ended == first.ended && (other.ended || other.barrier_line == first.barrier_line)) continue;
-    place.thread = static_cast<int>(t);
+    come_to(static_cast<long long>(t));
     place.line = other.ended ? 0 : other.barrier_line;
     const char* does = other.ended ? "has ended" : "waits here";
     if (first.ended) fail("divergent barrier: %s while thread 0 has ended", does);
@@ -196,9 +214,14 @@ void check_agreement() {
   }
 }
 
-void run_block() {
-  std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
-  machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
+// The blocks of a cluster, which most often is one block.
+void run_cluster(long long number) {
+  const long long blocks = machine.kernel->cluster;
+  machine.first_block = number * blocks;
+  come_to(0);
+  place.thread = -1;
+  std::memset(machine.shared, kPoison, static_cast<std::size_t>(bytes_of_scratchpads(*machine.kernel)));
+  machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads * blocks), {});
   machine.syncs.assign(machine.threads.size(), {});
   machine.mbarriers.begin_block(*machine.random);
   watch::block_begins();
@@ -214,18 +237,15 @@ void run_block() {
 
 void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
                 const std::vector<double>& scalars, Random& random) {
-  Fibers fibers(static_cast<int>(kernel.threads), &run_thread);
-  const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
+  place = {kernel.name, -1, -1, 0, 0};
+  if (kernel.cluster > 1 && kernel.threads % warp != 0) fail("blocks of a cluster whose threads are no whole warps");
+  Fibers fibers(static_cast<int>(kernel.threads * kernel.cluster), &run_thread);
+  const auto bytes = static_cast<std::size_t>(bytes_of_scratchpads(kernel));
   void* shared = nullptr;
-  if (posix_memalign(&shared, 1024, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
-  machine = {&kernel, warp, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
-  place = {kernel.name, -1, -1, 0};
-  watch::kernel_begins(kernel, shared);
-  for (const long long block : shuffled(kernel.blocks, random)) {
-    place.block = block;
-    blockIdx.x = static_cast<unsigned int>(block);
-    run_block();
-  }
+  if (posix_memalign(&shared, kAlignment, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
+  machine = {&kernel, pitch_of(kernel), 0, warp, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
+  watch::kernel_begins(kernel, shared, static_cast<long long>(bytes));
+  for (const long long cluster : shuffled(kernel.blocks / kernel.cluster, random)) run_cluster(cluster);
   std::free(shared);
 }
 
@@ -236,7 +256,10 @@ namespace host = tilescope::cuda::host;
 
 extern "C" {
 
-void* tilescope_shared() { return host::machine.shared; }
+void* tilescope_shared() {
+  const host::Machine& m = host::machine;
+  return static_cast<char*>(m.shared) + host::place.thread / m.kernel->threads * m.pitch;
+}
 
 void tilescope_barrier(int line) {
   host::place.line = line;
@@ -246,7 +269,7 @@ void tilescope_barrier(int line) {
 
 const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line) {
   host::place.line = line;
-  const int lane = host::place.thread % lanes, first = host::place.thread - lane;
+  const int lane = (host::place.thread - host::place.first_thread) % lanes, first = host::place.thread - lane;
   host::LaneSync& m = host::machine.syncs[static_cast<std::size_t>(first)];
   if (m.present > 0 && (m.line != line || m.bytes != bytes || m.lanes != lanes))
     host::fail("divergent warp: a lane is here while another one is at line %d", m.line);
@@ -276,6 +299,16 @@ void tilescope_arrive(const void* ring, int stages, int phase, int bytes, int li
   if (host::place.thread % host::machine.warp == 0) host::machine.mbarriers.arrive({ring, stages, phase}, bytes);
 }
 
+void tilescope_arrive_at_cluster(const void* ring, int stages, int phase, int line) {
+  const char none = 0;
+  tilescope_exchange(&none, 1, host::machine.warp, line);
+  host::place.line = line;
+  host::watch::comes();
+  if (host::place.thread % host::machine.warp != 0) return;
+  for (long long rank = 0; rank < host::machine.kernel->cluster; ++rank)
+    host::machine.mbarriers.arrive({static_cast<const char*>(ring) + host::machine.to_block(rank), stages, phase}, 0);
+}
+
 void tilescope_await(const void* ring, int stages, int phase, int line) {
   host::place.line = line;
   if (phase < -stages) host::fail("use %d is more than a turn of its ring before the first", phase);
@@ -293,7 +326,16 @@ void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int
                          int stages, int phase, int line) {
   host::place.line = line;
   if (const char* why = host::refusal_of(*tensor, dims, to)) host::fail("%s", why);
-  host::machine.mbarriers.bring({ring, stages, phase}, *tensor, at, static_cast<char*>(to));
+  host::machine.mbarriers.bring({ring, stages, phase}, *tensor, at, static_cast<char*>(to), {0});
+}
+
+void tilescope_bring_box_to_cluster(void* to, const tilescope_tensor_map* tensor, const int* at, int dims,
+                                    const void* ring, int stages, int phase, int line) {
+  host::place.line = line;
+  if (const char* why = host::refusal_of(*tensor, dims, to)) host::fail("%s", why);
+  std::vector<long long> blocks;
+  for (long long rank = 0; rank < host::machine.kernel->cluster; ++rank) blocks.push_back(host::machine.to_block(rank));
+  host::machine.mbarriers.bring({ring, stages, phase}, *tensor, at, static_cast<char*>(to), blocks);
 }
 
 void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims, int line) {

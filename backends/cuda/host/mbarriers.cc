@@ -74,16 +74,22 @@ void Mbarriers::awaited(const RingPhase& phase) {
 }
 
 // At once, somewhen, or as late as can be.
-void Mbarriers::bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to) {
-  Stage& stage = under_way(phase);
+void Mbarriers::bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to,
+                      const std::vector<long long>& blocks) {
   const Box box = box_of(tensor, at);
-  watch::box_asked(box);
+  watch::box_asked(box, std::ssize(blocks));
   std::string bytes(static_cast<std::size_t>(box.bytes), '\0');
   for (const BoxRun& r : box.runs) {
     watch::bulk_reads(r.from, static_cast<int>(r.bytes));
     std::memcpy(bytes.data() + r.to, r.from, static_cast<std::size_t>(r.bytes));
   }
-  for (long long b = 0; b < box.bytes; b += kPiece)
+  for (const long long away : blocks)
+    start({static_cast<const char*>(phase.ring) + away, phase.stages, phase.number}, tensor, bytes, to + away);
+}
+
+void Mbarriers::start(const RingPhase& phase, const tilescope_tensor_map& tensor, const std::string& bytes, char* to) {
+  Stage& stage = under_way(phase);
+  for (std::size_t b = 0; b < bytes.size(); b += kPiece)
     watch::bulk_writes(piece_at(tensor, to + b), kPiece, address_of(phase));
   ++stage.under_way;
   stage.brings = true;
@@ -92,7 +98,7 @@ void Mbarriers::bring(const RingPhase& phase, const tilescope_tensor_map& tensor
   const long long due = when == 0   ? now_
                         : when == 1 ? now_ + static_cast<long long>(wait)
                                     : std::numeric_limits<long long>::max();
-  coming_.push_back({address_of(phase), tensor, to, std::move(bytes), due, place});
+  coming_.push_back({address_of(phase), tensor, to, bytes, due, place});
   if (when == 0) land(coming_.size() - 1);
 }
 

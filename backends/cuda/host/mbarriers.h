@@ -35,8 +35,10 @@ class Mbarriers {
   bool is_over(const RingPhase& phase);
   // A warp has waited for the phase and may use the data that it brought.
   void awaited(const RingPhase& phase);
-  // Starts a bulk copy of a box, which lands at once or later.
-  void bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to);
+  // Starts a bulk copy of a box, which lands at once or later: in each of the blocks whose scratchpads are so many
+  // bytes away, for the phase of the mbarrier there.
+  void bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to,
+             const std::vector<long long>& blocks);
   // Advances the time; bulk copies that are due land.
   void pass();
   // Lands one bulk copy that is in flight; false where there is none.
@@ -69,6 +71,7 @@ class Mbarriers {
   static const void* address_of(const RingPhase& phase);
   Stage& stage_of(const RingPhase& phase);
   Stage& under_way(const RingPhase& phase);
+  void start(const RingPhase& phase, const tilescope_tensor_map& tensor, const std::string& bytes, char* to);
   void settle(const void* at, Stage& stage);
   void land(std::size_t n);
 

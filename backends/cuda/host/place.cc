@@ -12,7 +12,7 @@ Place place;
 void fail(const char* format, ...) {
   if (*place.kernel != '\0') std::fprintf(stderr, "%s: ", place.kernel);
   if (place.block >= 0) std::fprintf(stderr, "block %lld, ", place.block);
-  if (place.thread >= 0) std::fprintf(stderr, "thread %d, ", place.thread);
+  if (place.thread >= 0) std::fprintf(stderr, "thread %d, ", place.thread - place.first_thread);
   if (place.line > 0) std::fprintf(stderr, "line %d: ", place.line);
   std::va_list arguments;
   va_start(arguments, format);

@@ -7,8 +7,9 @@ namespace tilescope::cuda::host {
 struct Place {
   const char* kernel = "";
   long long block = -1;  // negative: no block runs
-  int thread = -1;
-  int line = 0;  // of the emitted text
+  int thread = -1;       // of those of its cluster, block by block
+  int line = 0;          // of the emitted text
+  int first_thread = 0;  // of its block, as `thread`
 };
 
 extern Place place;

@@ -16,8 +16,8 @@ namespace tilescope::cuda::host::watch {
 // Allocates the module's globals, each at a multiple of 256 bytes; returns their addresses in order. Called once.
 std::vector<void*> allocate(const Request& request);
 
-// `shared` is the scratchpad of every block.
-void kernel_begins(const KernelEntry& kernel, void* shared);
+// `shared` are the scratchpads of every cluster, `bytes` of them; a block by itself is a cluster.
+void kernel_begins(const KernelEntry& kernel, void* shared, long long bytes);
 void block_begins();
 // The running thread will access `bytes` at `at` next.
 void access(const void* at, int bytes, bool writes);
@@ -39,8 +39,8 @@ void mbarrier_over(const void* mbarrier);
 void comes();
 void warp_arrives(const void* mbarrier);
 void mbarrier_awaited(const void* mbarrier);
-// The running thread starts a bulk copy of a box.
-void box_asked(const Box& box);
+// The running thread starts a bulk copy of a box, which is from or to the scratchpads of so many blocks.
+void box_asked(const Box& box, long long blocks = 1);
 // A bulk copy of the running thread reads memory; it writes to the scratchpad until the mbarrier's current phase ends.
 void bulk_reads(const void* from, int bytes);
 void bulk_writes(const void* to, int bytes, const void* mbarrier);

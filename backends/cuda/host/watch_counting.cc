@@ -123,26 +123,25 @@ std::vector<void*> allocate(const Request& request) {
   return out;
 }
 
-void kernel_begins(const KernelEntry& kernel, void* shared) {
+void kernel_begins(const KernelEntry& kernel, void* shared, long long bytes) {
   count_kernel();
   state.kernel = &kernel;
   const Shadow::Kind kind = Shadow::Kind::kShared;
-  state.shared = {static_cast<const char*>(shared), kernel.shared_bytes,
-                  Shadow("shared memory", kind, kernel.shared_bytes, kernel.shared_granule)};
+  state.shared = {static_cast<const char*>(shared), bytes, Shadow("shared memory", kind, bytes, kernel.shared_granule)};
   state.epochs.kernel = ++state.epochs.now;
   state.copy_at_line = by_line(kernel.copy_lines, kernel.copies);
   state.box_at_line = by_line(kernel.box_lines, kernel.boxes);
   state.boxes.assign(static_cast<std::size_t>(kernel.boxes), {});
   state.sides.assign(static_cast<std::size_t>(kernel.copies), {});
   for (CopySides& s : state.sides) {
-    s.global.begin_block(kernel.threads);
-    s.shared.begin_block(kernel.threads);
+    s.global.begin_block(kernel.threads * kernel.cluster);
+    s.shared.begin_block(kernel.threads * kernel.cluster);
   }
 }
 
 void block_begins() {
   state.epochs.block = ++state.epochs.now;
-  state.epochs.clocks.begin_block(state.kernel->threads, state.rules.warp);
+  state.epochs.clocks.begin_block(state.kernel->threads * state.kernel->cluster, state.rules.warp);
 }
 
 void access(const void* at, int bytes, bool writes) {
@@ -198,7 +197,7 @@ void comes() { state.epochs.clocks.come(place.thread); }
 void warp_arrives(const void* mbarrier) { state.epochs.clocks.arrive(place.thread, mbarrier); }
 void mbarrier_awaited(const void* mbarrier) { state.epochs.clocks.await(place.thread, mbarrier); }
 
-void box_asked(const Box& box) {
+void box_asked(const Box& box, long long blocks) {
   const auto line = static_cast<std::size_t>(place.line);
   if (line >= state.box_at_line.size() || state.box_at_line[line] < 0) fail("a box where the kernel has none");
   CopyCounts& counts = state.boxes[static_cast<std::size_t>(state.box_at_line[line])];
@@ -212,10 +211,10 @@ void box_asked(const Box& box) {
   counts.global.requests += box.runs.empty() ? 0 : 1;
   counts.global.sectors += static_cast<std::int64_t>(sectors.size());
   const std::int64_t pass = state.rules.banks * state.rules.bank_bytes;
-  ++counts.shared.lane_accesses;
-  ++counts.shared.requests;
-  counts.shared.bytes += box.bytes;
-  counts.shared.passes += (box.bytes + pass - 1) / pass;
+  counts.shared.lane_accesses += blocks;
+  counts.shared.requests += blocks;
+  counts.shared.bytes += blocks * box.bytes;
+  counts.shared.passes += blocks * ((box.bytes + pass - 1) / pass);
 }
 
 void bulk_reads(const void* from, int bytes) {

@@ -29,7 +29,7 @@ std::vector<void*> allocate(const Request& request) {
   return out;
 }
 
-void kernel_begins(const KernelEntry&, void*) {}
+void kernel_begins(const KernelEntry&, void*, long long) {}
 void block_begins() {}
 void access(const void*, int, bool) {}
 void staged_read(const void*, int) {}
@@ -47,7 +47,7 @@ void mbarrier_over(const void*) {}
 void comes() {}
 void warp_arrives(const void*) {}
 void mbarrier_awaited(const void*) {}
-void box_asked(const Box&) {}
+void box_asked(const Box&, long long) {}
 void bulk_reads(const void* from, int bytes) { touch(from, bytes); }
 void bulk_writes(const void* to, int bytes, const void*) { touch(to, bytes); }
 void bulk_stores(const void* to, const void* from, int bytes) {

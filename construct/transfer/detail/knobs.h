@@ -31,6 +31,11 @@ void choose_first_transfer(tile::StageProgram& p, const arch::ArchSpec& chip);
 // where no engine brings its tiles, or its steps are as long.
 std::optional<tile::StageProgram> with_long_rows(const tile::StageProgram& p, const LayoutRules& rules);
 
+// Adds the program with its blocks in clusters of other sizes, along axes whose neighbours have a tile in common.
+void other_clusters(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
+// Has its blocks in clusters no longer where their tiles, or their order, do not allow it.
+void keep_clusters_that_fit(tile::StageProgram& p, const arch::ArchSpec& chip);
+
 // Adds the program with its results stored the other way, directly or through the scratchpad, where construction may
 // choose; laid out.
 void other_stores(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);

@@ -16,7 +16,8 @@ Body warp_specialized(const BlockParts& b) {
   multiply.push_back({MbarrierWait{kFull, loop.step}, "the tiles are whole"});
   multiply = with(std::move(multiply), b.products.start(loop.step, ring_stage));
   multiply = with(std::move(multiply), b.products.finish(loop.step, ring_stage));
-  multiply.push_back({MbarrierArrive{kEmpty, loop.step}, "this warp has read them"});
+  const bool clusters = s.block.kernel().cluster > 1;
+  multiply.push_back({MbarrierArrive{kEmpty, loop.step, 0, clusters}, "this warp has read them"});
   Body computing = b.results.initial();
   computing = with(std::move(computing), loop.around(std::move(multiply)));
   // Each meeting is a use of its own.

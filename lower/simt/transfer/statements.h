@@ -58,11 +58,13 @@ struct Mbarrier {
 };
 
 // Every warp of the role arrives once for a phase of an mbarrier, and announces `bytes` (PTX's
-// mbarrier.arrive.expect_tx).
+// mbarrier.arrive.expect_tx). An arrival at the `cluster` is one at this mbarrier of all blocks of its cluster (PTX's
+// mapa and mbarrier.arrive.shared::cluster), and announces nothing.
 struct MbarrierArrive {
   int mbarrier = 0;  // position in Kernel::mbarriers
   Affine phase;
   std::int64_t bytes = 0;
+  bool cluster = false;
 
   bool operator==(const MbarrierArrive&) const = default;
 };
@@ -94,10 +96,12 @@ struct TmaBox {
   bool operator==(const TmaBox&) const = default;
 };
 // One thread of the role starts the load of the box, which completes on a phase of an mbarrier. Elements beyond the
-// tensor are zeros.
+// tensor are zeros. A `multicast` load writes to the same place in the scratchpad of every block of its cluster and
+// completes on the mbarrier of each (PTX's .multicast::cluster).
 struct TmaLoad : TmaBox {
   int mbarrier = 0;
   Affine phase;
+  bool multicast = false;
 
   bool operator==(const TmaLoad&) const = default;
 };

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/integer.h"
+#include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
@@ -16,7 +19,8 @@ void add_mbarriers(Stage& s) {
   const std::int64_t begin = s.staging.mbarriers.n, stages = s.p.stages_held();
   const std::int64_t computing = s.p.threads() / s.chip.core.warp;
   const std::int64_t bytes = s.chip.core.tma->mbarrier.n * stages;
-  k.mbarriers = {{"full", stages, 1, begin}, {"empty", stages, computing, begin + bytes}};
+  // The tiles that a block brings lie in the scratchpads of its cluster, whose warps all read them.
+  k.mbarriers = {{"full", stages, 1, begin}, {"empty", stages, computing * k.cluster, begin + bytes}};
   if (s.p.operands.back().cached) k.mbarriers.push_back({"met", 1, computing, begin + 2 * bytes});
 }
 
@@ -58,10 +62,21 @@ TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, cons
   return out;
 }
 
+// Of every box the rows that are the block's in its cluster.
+void TmaLowering::take_own_rows(TmaBox& box, std::int64_t blocks) {
+  BoxDim& rows = box.dims[box.dims.size() - 2];
+  rows.box /= blocks;
+  const Affine first = s_.maker().quotient(s_.maker().block(), 1, blocks, "rank") * rows.box;
+  rows.at = rows.at + first;
+  box.shared.offset = box.shared.offset + first * box.dims.back().box;
+}
+
 Body TmaLowering::start(const StepPosition& at, const Affine& ring_stage) {
   TileBoxes of = boxes_of_tile(s_, operand_, ring_stage * tile().ring_stage_elements, at.begin);
-  Body body = nest(of.loops, {{TmaLoad{std::move(of.box), kFull, at.step}, {}}}, true);
-  body.front().note = "bring " + operand().name;
+  const std::int64_t blocks = tile::sharing_blocks(s_.p, operand_);
+  if (blocks > 1) take_own_rows(of.box, blocks);
+  Body body = nest(of.loops, {{TmaLoad{std::move(of.box), kFull, at.step, blocks > 1}, {}}}, true);
+  body.front().note = fmt::format("bring {}{}", operand().name, blocks > 1 ? " to all blocks of the cluster" : "");
   return body;
 }
 

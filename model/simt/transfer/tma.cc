@@ -3,6 +3,7 @@
 
 #include "base/integer.h"
 #include "model/simt/transfer/detail/costs.h"
+#include "tile/transfer/multicast.h"
 
 namespace tilescope::model {
 
@@ -12,9 +13,9 @@ using tile::StageProgram;
 CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const auto cached = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
-  // Every row of a box is a line.
+  // Every row of a box is a line. Blocks that share a tile load a part of each box.
   return {.requests = cached / static_cast<double>(tile::box_elements(p, operand)) / warps,
-          .lines = cached / static_cast<double>(p.operands[operand].box)};
+          .lines = cached / static_cast<double>(p.operands[operand].box * tile::sharing_blocks(p, operand))};
 }
 
 // What arrives of a box fills the banks as a warp's neighbouring words would.

@@ -42,8 +42,23 @@ class Core {
   // Since when there has been room: the end of the block whose place the next one takes, `now` where it had none.
   Cycle room_since(Cycle now) const;
   // A block takes the place of one that has ended, or one that is still empty, once the chip has handed it out.
-  // `skipped` cycles were left out before.
-  void start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped);
+  // `skipped` cycles were left out before. Returns its place.
+  int start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped);
+
+  // The block of a place is one of a cluster, with these others.
+  void join_cluster(int place, std::int64_t cluster, std::vector<ClusterBlock> peers);
+  // What its blocks tell others of their clusters.
+  std::vector<ClusterMessage>& to_peers() { return warps_.to_peers(); }
+  // Hears of what happened by then in another block of a cluster.
+  void hear(const ClusterMessage& m);
+  // Blocks of clusters that ended since the last call, which keep their places until `release`.
+  struct Ended {
+    int place = 0;
+    std::int64_t cluster = 0;
+    Cycle at{};
+  };
+  std::vector<Ended> take_ended() { return std::exchange(ended_, {}); }
+  void release(int place, Cycle at);
 
   // Does all that is due before `until`.
   void run(Cycle until);
@@ -94,6 +109,7 @@ class Core {
   std::optional<FunctionalWarming> warming_;
   std::int64_t resident_ = 0;
   Finished finished_;
+  std::vector<Ended> ended_;
   Cycle ran_until_{};
   Cycle launched_{};  // when the latest warp was
 };

@@ -5,6 +5,7 @@
 // end, jumps. Nothing depends on the order in which cores ran within an instant.
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,7 +54,11 @@ class Gpu {
   void touch(int core);
   void take_requests(Cycle end, const std::vector<int>& ran);
   void take_finished(Cycle end, const std::vector<int>& ran);
+  void tell_clusters(Cycle end, const std::vector<int>& ran);
+  void take_ended_clusters(std::vector<int>& ran);
   void dispatch(Cycle now);
+  void start_blocks(Cycle now);
+  void start_clusters(Cycle now);
   Cycle handed_out(Cycle room_since, Cycle now);
   void sample(Cycle now);
   void warm(const FastForward& t);
@@ -76,6 +81,13 @@ class Gpu {
   std::optional<ReplyPairs> pairs_;  // of a part of a chip
   std::vector<MemoryReply> unserved_;
   double next_handed_out_ = 0;  // when the chip can hand out another block
+  // Blocks of a cluster that have ended and keep their places until all of it have.
+  struct EndedCluster {
+    std::vector<ClusterBlock> blocks;
+    Cycle last{};
+  };
+  std::map<std::int64_t, EndedCluster> ended_;  // by the cluster's number
+  std::int64_t cluster_ = 1;                    // blocks of one
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
   bool has_steps_ = false;
   std::int64_t footprint_ = 0;  // bytes of all tensors

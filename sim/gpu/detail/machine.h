@@ -56,6 +56,7 @@ struct Machine {
   Cycle scratchpad_latency{};
   std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any
   Cycle line_interval{};                // between lines that a core's TMA engine requests
+  Cycle cluster_latency{};              // from a warp's arrival to an mbarrier of another block of its cluster
   Cycle block_launch{}, warp_launch{};  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;

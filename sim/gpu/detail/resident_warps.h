@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/gpu/detail/cluster_messages.h"
 #include "sim/gpu/detail/mbarriers.h"
 #include "sim/gpu/detail/warp_code.h"
 #include "sim/statistics.h"
@@ -72,7 +73,9 @@ struct ResidentBlock {
   Cycle stamp{};                             // when its place became free, with what had been left out
   std::int64_t steps_begun = 0;
   BlockMbarriers mbarriers;
-  std::int64_t boxes = 0;  // in flight
+  std::int64_t boxes = 0;                // in flight
+  std::int64_t cluster = -1;             // its number, where it has other blocks
+  std::vector<ClusterBlock> peers = {};  // these
 };
 
 class ResidentWarps {
@@ -132,6 +135,16 @@ class ResidentWarps {
   // The phase of an mbarrier of the block may be over.
   void wake_waiting(int place, int mbarrier, std::int64_t phase);
 
+  // The same message to all other blocks of a block's cluster.
+  void tell_peers(int place, ClusterMessage m) {
+    for (const ClusterBlock& peer : block(place).peers) {
+      m.to = peer;
+      to_peers_.push_back(m);
+    }
+  }
+  // Messages since the last call to clear them, in order.
+  std::vector<ClusterMessage>& to_peers() { return to_peers_; }
+
  private:
   int partitions_;
   std::vector<ResidentBlock> blocks_;
@@ -140,6 +153,7 @@ class ResidentWarps {
   int next_partition_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;
+  std::vector<ClusterMessage> to_peers_;
 };
 
 }  // namespace tilescope::sim

@@ -20,6 +20,7 @@ namespace tilescope::sim {
 struct SamplerSpec {
   bool enabled = false;
   std::int64_t resident = 1;              // blocks at most, on all cores
+  bool clusters = false;                  // blocks start and end in clusters: none does within a jump over steps
   std::int64_t steps = 0;                 // of a block, where it begins the loop over them once
   bool uneven = false;                    // whether blocks may have different numbers of steps
   std::int64_t step_period = 1;           // steps after which a block's accesses begin anew

@@ -20,6 +20,7 @@ struct Box {
   int block = 0, mbarrier = 0;  // place; of a load
   std::int64_t phase = 0;       // as the block ran them
   std::int64_t bytes = 0;       // whole
+  bool multicast = false;       // of a load, to all blocks of the cluster
   std::vector<BoxLine> lines;
   int stores_for = -1;                             // warp that waits until the scratchpad is read; -1 of a load
   int copy = 0;                                    // by which it is counted

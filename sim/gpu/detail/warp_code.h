@@ -74,6 +74,7 @@ struct MbarrierPhase {
   int mbarrier = 0;
   LaneForm phase;
   std::int64_t bytes = 0;  // that are to come, by an arrival
+  bool cluster = false;    // at this mbarrier of all blocks of the cluster
 };
 
 class WarpCode {

@@ -37,7 +37,7 @@ class WarpCodeBuilder {
   void emit_access(const lower::Copy& c);
   // The number of a box whose copy a thread of the role, or of the block, starts.
   int add_box(const lower::TmaBox& b);
-  int add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes = 0);
+  int add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes = 0, bool cluster = false);
   void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
   template <class Inside>
   void emit_counted(const CodeLoop& l, Inside inside);

@@ -57,6 +57,10 @@ class DeviceMemory final : public MemorySystem {
   std::int64_t take_cleaned() {
     return behind_.outer() != nullptr ? behind_.take_cleaned() : std::exchange(cleaned_, 0);
   }
+  // Bytes of which a core had a reply at `replied` come to another core too, by its own port; when they are there.
+  Cycle receive_too(int core, std::int64_t bytes, Cycle replied) {
+    return crossbar_.receive(core, replied - latency_.back - crossbar_.idle_cycles(bytes), bytes) + latency_.back;
+  }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics);
   // Tells what its parts do from now on. What channels do is told as it is decided; ports' bookings by `show`, those

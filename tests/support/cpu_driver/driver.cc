@@ -85,7 +85,7 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned
   const auto* f = static_cast<const Function*>(function);
   static host::Random random(1);
   constexpr int kWarp = 32, kNoLine = 0;
-  const host::KernelEntry entry{f->name.c_str(), blocks, threads, shared_bytes, 1, 0, &kNoLine, 0, &kNoLine, &call};
+  const host::KernelEntry entry{f->name.c_str(), blocks, 1, threads, shared_bytes, 1, 0, &kNoLine, 0, &kNoLine, &call};
   running = f->call;
   parameters_of_running = parameters;
   host::run_kernel(entry, kWarp, {}, {}, random);

@@ -55,9 +55,9 @@ class NaiveCount {
         side(*copy, copy->to, lanes, false);
         side(*copy, copy->from, lanes, true);
       } else if (const auto* loaded = std::get_if<lower::TmaLoad>(&s.what)) {
-        if (asks_) box(*loaded, lanes);
+        if (asks_) box(*loaded, lanes, loaded->multicast ? kernel_.cluster : 1);
       } else if (const auto* stored = std::get_if<lower::TmaStore>(&s.what)) {
-        if (asks_) box(*stored, lanes);
+        if (asks_) box(*stored, lanes, 1);
       } else if (const auto* load = std::get_if<lower::LoadMatrix>(&s.what)) {
         side(load->rows, load->rows.from, lanes, true);
       }
@@ -69,8 +69,8 @@ class NaiveCount {
     walk(r.body, lanes);
   }
 
-  // Element by element.
-  void box(const lower::TmaBox& c, const lower::Lanes& lanes) {
+  // Element by element, of so many scratchpads.
+  void box(const lower::TmaBox& c, const lower::Lanes& lanes, std::int64_t blocks) {
     const lower::Buffer& from = kernel_.buffers[static_cast<std::size_t>(c.memory)];
     const std::int64_t element = base::size_of(from.dtype).n, base = bases_[static_cast<std::size_t>(from.global)];
     const arch::ScratchpadLevel& pad = *arch::scratchpad_of(chip_);
@@ -93,7 +93,7 @@ class NaiveCount {
     const std::int64_t some = inside > 0 ? 1 : 0;
     lower::CopyCount& out = out_[copies_.size() + n];
     out.global += {some, some, inside, static_cast<std::int64_t>(touched.size()), 0};
-    out.shared += {1, 1, bytes, 0, (bytes + pass - 1) / pass};
+    for (; blocks > 0; --blocks) out.shared += {1, 1, bytes, 0, (bytes + pass - 1) / pass};
   }
 
   static bool within(const lower::WarpRole& r, std::int64_t thread) {

@@ -7,6 +7,7 @@
 #include "lower/expected_values.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/matmul.h"
+#include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tests {
@@ -313,6 +314,21 @@ inline Sample tma_sample(const std::string& op, const std::string& dtype, const 
   return s;
 }
 
+// Blocks of 64 x 64 in clusters: 256 x 128, four steps through two stages.
+inline Sample cluster_sample(const std::string& op, tile::BlockCluster cluster) {
+  const arch::ArchSpec h100 = chip("h100_pcie");
+  tile::RProgram p = program(R"({"arch":"h100_pcie","nodes":[{"expr":")" + op +
+                                 R"(","sizes":{"m":256,"n":128,"k":128},"dtype":"f16",)"
+                                 R"("tiles":{"smem":{"m":64,"n":64,"k":32}},"mapping":{"m":{"per_thread":64},)"
+                                 R"("n":{"per_thread":64}},"num_stages":2,)"
+                                 R"("mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"}}],"edges":[]})",
+                             h100);
+  p.simt()[0] = tile::with_cluster(tile::with_tma_loads(p.simt()[0], h100).value(), cluster, h100).value();
+  Sample s = lowered_sample(p, h100);
+  s.name = "clustered " + op;
+  return s;
+}
+
 // Those that a chip of compute capability sm / 10 has instructions for.
 inline std::vector<Sample> samples(int sm = 80) {
   std::vector<Sample> out;
@@ -339,6 +355,7 @@ inline std::vector<Sample> samples(int sm = 80) {
     for (const char* dtype : {"tf32", "f8e4m3"}) out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
     out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"));
     out.push_back(tma_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":2)"));
+    out.push_back(cluster_sample("C[m,n] +=! A[m,k] * B[n,k]", {1, 2}));
     for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
   }
   out.push_back(taken_names_sample());

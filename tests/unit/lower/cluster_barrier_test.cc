@@ -20,13 +20,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A chip with what no chip of today has.
+// What a V100 is not.
 arch::ArchSpec with_clusters() {
   arch::ArchSpec chip = tests::v100();
-  arch::ScratchpadLevel shared;
-  shared.name = "cluster_smem";
-  shared.scope = arch::Scope::kCluster;
-  chip.memory.insert(chip.memory.begin() + 1, shared);
+  chip.core.tma = tests::h100().core.tma;
   return chip;
 }
 
@@ -60,7 +57,7 @@ TEST_F(Clusters, AreReadWhereTheChipHasThem) {
 TEST_F(Clusters, AreRefusedByEveryOtherChip) {
   for (const arch::ArchSpec& chip : {tests::v100(), tests::a100()})
     EXPECT_THAT(mistakes(chip),
-                testing::Each(HasSubstr(chip.name + " has no clusters of blocks (a level of scope cluster)")));
+                testing::Each(HasSubstr(chip.name + " has no clusters of blocks (core.tma.max_cluster)")));
   EXPECT_THAT(mistakes(tests::v100()), testing::Not(ElementsAre()));
 }
 

@@ -26,6 +26,9 @@ class TmaLowering final : public TransferLowering {
   void add_tile() override;
   Body start(const StepPosition& at, const Affine& ring_stage) override;
   bool asynchronous() const override { return true; }
+
+ private:
+  void take_own_rows(TmaBox& box, std::int64_t blocks);
 };
 
 }  // namespace tilescope::lower
