@@ -26,7 +26,8 @@ void reserve(std::vector<T>& to, std::size_t count) {
   const auto first = reinterpret_cast<std::uintptr_t>(to.data());
   const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + count * sizeof(T)) / page * page;
   if (begin >= end) return;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // where there are none, pages are small
+  // Where there are none, pages are small.
+  madvise(reinterpret_cast<std::byte*>(to.data()) + (begin - first), end - begin, MADV_HUGEPAGE);
 }
 
 // The kind of a cell of a column whose cells are all of that one kind.
@@ -106,13 +107,52 @@ std::int32_t Cells::index_of(std::size_t place, std::string_view text) {
   return index;
 }
 
-void Cells::put_text_at(std::size_t place, CellKind kind, std::int32_t index) {
-  CellColumn& c = columns_[place];
+void Cells::put_first_text(CellColumn& c, CellKind kind, std::int32_t index) {
   note(c, kind);
   reserve(c.texts_at, expected_rows_);
   if (c.texts_at.size() + 1 < rows_) c.texts_at.resize(rows_ - 1, -1);
   c.texts_at.resize(rows_);
   c.texts_at.back() = index;
+}
+
+void Cells::append_numbers(CellColumn& to, const CellColumn& from) {
+  if (from.numbers.empty()) return;
+  reserve(to.numbers, expected_rows_);
+  to.numbers.resize(rows_, kNone);
+  to.numbers.insert(to.numbers.end(), from.numbers.begin(), from.numbers.end());
+}
+
+void Cells::append_texts(std::size_t place, const CellColumn& from) {
+  if (from.texts_at.empty()) return;
+  std::vector<std::int32_t> own;  // the index here of each text there
+  for (const std::string& text : from.texts) own.push_back(index_of(place, text));
+  CellColumn& to = columns_[place];
+  reserve(to.texts_at, expected_rows_);
+  to.texts_at.resize(rows_, -1);
+  for (const std::int32_t index : from.texts_at)
+    to.texts_at.push_back(index < 0 ? -1 : own[static_cast<std::size_t>(index)]);
+}
+
+void Cells::append_kinds(CellColumn& to, const CellColumn& from, std::size_t rows) {
+  const unsigned seen = to.seen | from.seen;
+  if ((seen & (seen - 1)) == 0) return;
+  std::vector<CellKind> kinds;
+  for (std::size_t row = 0; row < rows_; ++row) kinds.push_back(to.kind(row));
+  for (std::size_t row = 0; row < rows; ++row) kinds.push_back(from.kind(row));
+  to.kinds = std::move(kinds);
+}
+
+void Cells::append(const Cells& other) {
+  next_ = 0;
+  for (const CellColumn& from : other.columns_) {
+    const std::size_t place = place_of({from.name, from.unit, from.about});
+    CellColumn& to = columns_[place];
+    append_kinds(to, from, other.rows_);
+    append_numbers(to, from);
+    append_texts(place, from);
+    to.seen |= from.seen;
+  }
+  rows_ += other.rows_;
 }
 
 void Cells::put(const Column& column, Value value) {

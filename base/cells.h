@@ -63,7 +63,16 @@ class Cells {
   }
   // The index of a text of the column, which need not have it yet.
   std::int32_t index_of(std::size_t place, std::string_view text);
-  void put_text_at(std::size_t place, CellKind kind, std::int32_t index);
+  void put_text_at(std::size_t place, CellKind kind, std::int32_t index) {
+    CellColumn& c = columns_[place];
+    if (c.seen == 1U << static_cast<unsigned>(kind) && c.texts_at.size() + 1 == rows_)
+      c.texts_at.push_back(index);
+    else
+      put_first_text(c, kind, index);
+  }
+
+  // Adds the rows of another table behind the own ones, and the columns that only it has behind the own ones.
+  void append(const Cells& other);
 
  private:
   struct Hash {
@@ -73,10 +82,16 @@ class Cells {
   using Indices = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
 
   std::size_t place_of(const Column& column);
-  // Sets a number whose kind the column did not have, or that follows absent cells.
+  // Sets a cell whose kind the column did not have, or that follows absent cells.
   void put_first_number(CellColumn& column, CellKind kind, double value);
+  void put_first_text(CellColumn& column, CellKind kind, std::int32_t index);
   // Notes the kind of the column's cell in the last row.
   void note(CellColumn& column, CellKind kind);
+  // Adds the cells of another table's column behind absent ones, up to the row where that table begins.
+  void append_numbers(CellColumn& to, const CellColumn& from);
+  void append_texts(std::size_t place, const CellColumn& from);
+  // Writes out the kinds of all cells where the two together have several, of which `from` has `rows`.
+  void append_kinds(CellColumn& to, const CellColumn& from, std::size_t rows);
 
   std::size_t expected_rows_;
   std::vector<CellColumn> columns_;

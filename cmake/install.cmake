@@ -32,6 +32,11 @@ install(FILES ${completion}/tilescope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/
   COMPONENT tools)
 # Written by tools/manual.sh where help2man is installed.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools OPTIONAL)
+# The documents, with the files that the tutorial's commands name.
+set(documents ${CMAKE_INSTALL_DATADIR}/doc/tilescope)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/CITATION.cff
+  DESTINATION ${documents} COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documents} COMPONENT tools)
 install(TARGETS libtilescope EXPORT tilescopeTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT devel
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

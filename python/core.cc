@@ -90,14 +90,20 @@ py::object cell(const Table& t, std::size_t row, std::size_t column) {
 
 py::array_t<double> numbers(const Table& t, std::size_t column) {
   py::array_t<double> out(static_cast<py::ssize_t>(t.rows()));
-  tilescope_table_numbers(t.get(), column, out.mutable_data());
+  double* to = out.mutable_data();
+  const py::gil_scoped_release unlocked;  // several columns are copied at a time
+  tilescope_table_numbers(t.get(), column, to);
   return out;
 }
 
 // A column of texts: the index of each row's text, -1 where it has none, and the texts.
 std::pair<py::array_t<std::int32_t>, std::vector<std::string>> texts(const Table& t, std::size_t column) {
   py::array_t<std::int32_t> out(static_cast<py::ssize_t>(t.rows()));
-  tilescope_table_text_indices(t.get(), column, out.mutable_data());
+  std::int32_t* to = out.mutable_data();
+  {
+    const py::gil_scoped_release unlocked;
+    tilescope_table_text_indices(t.get(), column, to);
+  }
   std::vector<std::string> all;
   for (std::size_t i = 0; i < tilescope_table_text_count(t.get(), column); ++i)
     all.emplace_back(tilescope_table_text_at(t.get(), column, i));

@@ -2,6 +2,7 @@
 #include "experiments/store/store.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -179,6 +180,14 @@ std::optional<Store> Store::open(const std::string& path, base::Diagnostics& dia
   return Store(std::make_unique<Open>(Open{path, std::move(file)}));
 }
 
+std::optional<Store> Store::again() const {
+  if (running_sweep(open_->path)) return std::nullopt;
+  base::Diagnostics diags;
+  auto out = open(open_->path, diags);
+  if (running_sweep(open_->path)) return std::nullopt;
+  return out;
+}
+
 std::string Store::tool_version() const {
   return on_file(open_->path, [&] { return open_->file->execAndGet("SELECT version FROM tool").getString(); });
 }
@@ -215,14 +224,29 @@ std::optional<StoredSweep> Store::sweep(std::string_view title) const {
   return std::nullopt;
 }
 
+std::size_t Store::point_count(const StoredSweep& sweep) const {
+  return on_file(open_->path, [&] {
+    Statement s(*open_->file, "SELECT count(*) FROM points WHERE sweep = ?");
+    s.bind(1, sweep.id);
+    return s.executeStep() ? count_of(s.getColumn(0)) : 0;
+  });
+}
+
 std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
+  return points(sweep, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+std::vector<StoredPoint> Store::points(const StoredSweep& sweep, std::size_t first, std::size_t count) const {
   return on_file(open_->path, [&] {
     std::vector<StoredPoint> out;
     Statement s(
         *open_->file,
         "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused, p.cost, p.chosen, "
-        "p.inputs, p.pruned FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
+        "p.inputs, p.pruned FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal "
+        "LIMIT ? OFFSET ?");
     s.bind(1, sweep.id);
+    s.bind(2, static_cast<std::int64_t>(count));
+    s.bind(3, static_cast<std::int64_t>(first));
     while (s.executeStep())
       of_sweep(open_->path, fmt::format("point {} of '{}'", s.getColumn(0).getString(), sweep.title),
                [&] { out.push_back(point_of(s)); });

@@ -208,6 +208,10 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
+  // The same store by another connection, for another thread. Nullopt where a sweep is writing to the file: the two
+  // would then see different moments.
+  std::optional<Store> again() const;
+
   // All functions throw StoreError where the file cannot be read.
 
   // Version of the tool that computed all rows.
@@ -219,6 +223,9 @@ class Store {
   // The points: bases first, then the grid in the order of the axes' values, the last axis fastest. A shard has only
   // its own points and a plan those that it chose, with the numbers that they have in the whole grid.
   std::vector<StoredPoint> points(const StoredSweep& sweep) const;
+  // Number of the points, and those of them from `first` on, at most `count`.
+  std::size_t point_count(const StoredSweep& sweep) const;
+  std::vector<StoredPoint> points(const StoredSweep& sweep, std::size_t first, std::size_t count) const;
   // One total per point, in the same order.
   std::vector<PointTotal> totals(const StoredSweep& sweep) const;
 

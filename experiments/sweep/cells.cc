@@ -4,9 +4,12 @@
 
 #include "base/cells.h"
 
+#include <algorithm>
 #include <cmath>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -30,6 +33,7 @@ struct Single {
   CellKind kind = CellKind::kNumber;
   bool optional = false;
   bool is_time = false;             // a finite number above 0
+  unsigned types = 0;               // those that its cell may have where it is there, a bit each
   std::optional<bool> usual;        // a truth that tables show only where it differs
   std::optional<std::size_t> part;  // the first element of its optional part, without which it is absent
   std::size_t place = 0;            // in the table
@@ -45,16 +49,24 @@ constexpr CellKind kind_of() {
     return std::is_same_v<T, std::string> ? CellKind::kText : CellKind::kInteger;
 }
 
+unsigned types_of(CellKind kind) {
+  const auto bit = [](Cell::Type type) { return 1U << static_cast<unsigned>(type); };
+  if (kind == CellKind::kText) return bit(Cell::Type::kText);
+  if (kind == CellKind::kNumber) return bit(Cell::Type::kInteger) | bit(Cell::Type::kReal);
+  return bit(Cell::Type::kInteger);
+}
+
 // In their order, which is that of the store's columns.
 std::vector<Single> singles_of_predictions() {
   std::vector<Single> out;
   base::each_single_element<api::Prediction>([&]<class T>(const base::SingleElement& e, std::type_identity<T>) {
-    Single s{std::string(e.column.name), kind_of<T>(), false, false, e.usual, e.part};
+    Single s{.name = std::string(e.column.name), .kind = kind_of<T>(), .usual = e.usual, .part = e.part};
     if constexpr (base::kIsOptional<T>) {
       s.kind = kind_of<typename T::value_type>();
       s.optional = true;
     }
     s.is_time = s.kind == CellKind::kNumber && e.column.unit == "us";
+    s.types = types_of(s.kind);
     out.push_back(std::move(s));
   });
   return out;
@@ -70,12 +82,10 @@ struct Shared {
 
 class Reader {
  public:
-  Reader(const Store& store, const StoredSweep& sweep)
-      : store_(store),
-        sweep_(sweep),
-        points_(store.points(sweep)),
-        row_(store, sweep),
-        cells_(points_.size() * sweep.workloads.size()) {
+  // Reads `points` of the sweep. The table will have `expected_rows` in the end.
+  Reader(const Store& store, const StoredSweep& sweep, std::vector<StoredPoint> points, TableRow row,
+         std::size_t expected_rows)
+      : store_(store), sweep_(sweep), points_(std::move(points)), row_(std::move(row)), cells_(expected_rows) {
     singles_ = singles_of_predictions();
   }
 
@@ -143,10 +153,9 @@ class Reader {
   }
 
   bool is_as_written(const Single& s, const PackedRow& r, const Cell& cell) const {
-    if (cell.type == Cell::Type::kNone) return s.optional || (s.part && is_absent(r, *s.part));
-    if (s.kind == CellKind::kText) return cell.type == Cell::Type::kText;
-    if (s.kind != CellKind::kNumber) return cell.type == Cell::Type::kInteger;
-    return cell.type != Cell::Type::kText && (!s.is_time || (cell.number > 0 && std::isfinite(cell.number)));
+    if ((s.types >> static_cast<unsigned>(cell.type) & 1U) != 0)
+      return !s.is_time || (cell.number > 0 && std::isfinite(cell.number));
+    return cell.type == Cell::Type::kNone && (s.optional || (s.part && is_absent(r, *s.part)));
   }
 
   static bool is_absent(const PackedRow& r, std::size_t single) { return r.singles[single].type == Cell::Type::kNone; }
@@ -213,8 +222,43 @@ class Reader {
   std::size_t point_ = SIZE_MAX;  // whose cells these are
 };
 
+// A part of a table that is worth a thread.
+constexpr std::size_t kRowsOfThread = 20'000;
+
+std::size_t threads_for(std::size_t rows) {
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp<std::size_t>(rows / kRowsOfThread, 1, processors);
+}
+
+// So many stores in addition to a store; fewer where they cannot be opened.
+std::vector<Store> others(const Store& store, std::size_t count) {
+  std::vector<Store> out;
+  while (out.size() < count) {
+    std::optional<Store> other = store.again();
+    if (!other) break;
+    out.push_back(std::move(*other));
+  }
+  return out;
+}
+
 }  // namespace
 
-base::Cells table_cells(const Store& store, const StoredSweep& sweep) { return Reader(store, sweep).read(); }
+base::Cells table_cells(const Store& store, const StoredSweep& sweep, std::size_t threads) {
+  const std::size_t points = store.point_count(sweep), rows = points * sweep.workloads.size();
+  const std::vector<Store> more = others(store, (threads == 0 ? threads_for(rows) : threads) - 1);
+  const std::size_t parts = more.size() + 1;
+  const TableRow row(store, sweep);
+  const auto read = [&](std::size_t part) {
+    const Store& own = part == 0 ? store : more[part - 1];
+    const std::size_t first = points * part / parts, count = points * (part + 1) / parts - first;
+    const std::size_t expected = part == 0 ? rows : count * sweep.workloads.size();
+    return Reader(own, sweep, own.points(sweep, first, count), row, expected).read();
+  };
+  std::vector<std::future<base::Cells>> running;
+  for (std::size_t part = 1; part < parts; ++part) running.push_back(std::async(std::launch::async, read, part));
+  base::Cells all = read(0);
+  for (std::future<base::Cells>& cells : running) all.append(cells.get());
+  return all;
+}
 
 }  // namespace tilescope::experiments

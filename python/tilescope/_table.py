@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 from . import _core
@@ -28,6 +29,7 @@ _SHOWN = (
     "measured_us", "energy_uj", "bottleneck", "correct", "counters_ok", "about", "error",
 )
 _ROWS_SHOWN = 30
+_CELLS_OF_THREADS = 1_000_000  # threads copy columns of larger tables
 
 
 class Column(NamedTuple):
@@ -130,11 +132,19 @@ class Table(Sequence[Row]):
         """The table as a DataFrame. `attrs["units"]` and `attrs["about"]` have the unit and the sentence of each column."""
         import pandas
 
-        series = {name: self._series(place) for place, name in enumerate(self.columns)}
-        frame = pandas.DataFrame(series, copy=False)
+        frame = pandas.DataFrame(dict(zip(self.columns, self._all_series())), copy=False)
         frame.attrs["units"] = {c.name: c.unit for c in self.columns.values() if c.unit}
         frame.attrs["about"] = {c.name: c.about for c in self.columns.values()}
         return frame
+
+    def _all_series(self) -> List[Any]:
+        places = range(len(self.columns))
+        if len(self) * len(places) < _CELLS_OF_THREADS:
+            return [self._series(place) for place in places]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return list(threads.map(self._series, places))
 
     def _series(self, place: int) -> Any:
         import numpy

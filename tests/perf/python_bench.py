@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What Python adds: to a prediction over the same loop in C, to a sweep over the command line; and how long a DataFrame of
-a stored sweep takes. Seconds are those of processors, the least of several repetitions, in turn: python_bench.py BUILD [STORE]
+a stored sweep takes. Seconds of the former are those of processors, the least of several repetitions, in turn:
+python_bench.py BUILD [STORE]
 
     tests/perf/python_bench.py build
 """
@@ -65,6 +66,13 @@ def least(work, repeats=REPEATS):
     return out
 
 
+def timed(work):
+    """What it returns, and its seconds: those that passed, and those of processors, which threads share."""
+    begin, own = time.perf_counter(), time.process_time()
+    out = work()
+    return out, f"{time.perf_counter() - begin:.2f} s ({time.process_time() - own:.2f} s of processors)"
+
+
 def loop_in_c(folder):
     (folder / "loop.c").write_text("#include <string.h>\n" + IN_C)
     subprocess.run(["cc", "-O2", f"-DCALLS={CALLS}", f"-DREPEATS={REPEATS}", f"-I{ROOT}/include", folder / "loop.c", "-o",
@@ -124,12 +132,10 @@ def main():
         print(f"a sweep of 143 rows: {shell:.3f} s by the command line, {python:.3f} s in Python: "
               f"{100 * (python / shell - 1):.1f} % more")
     if len(sys.argv) > 2:
-        begin = time.process_time()
-        table = ts.read(sys.argv[2])
-        read = time.process_time() - begin
-        frame = table.to_pandas()
-        print(f"a DataFrame of {len(frame)} rows and {len(frame.columns)} columns: {read:.2f} s to read, "
-              f"{time.process_time() - begin - read:.2f} s to turn into pandas")
+        table, read = timed(lambda: ts.read(sys.argv[2]))
+        frame, turned = timed(table.to_pandas)
+        print(f"a DataFrame of {len(frame)} rows and {len(frame.columns)} columns: {read} to read, {turned} to turn into "
+              "pandas")
 
 
 main()

@@ -43,8 +43,10 @@ inline base::Value value_of(const base::CellColumn& column, std::size_t row) {
   return column.text(row);
 }
 
-// Every cell of a sweep's table as columns is that of its rows. A store that has damaged rows is refused by both.
-inline void expect_equal_cells(const experiments::Store& store, const experiments::StoredSweep& sweep) {
+// Every cell of a sweep's table as columns is that of its rows, whether one thread reads it or several do. A store that
+// has damaged rows is refused by both.
+inline void expect_equal_cells(const experiments::Store& store, const experiments::StoredSweep& sweep,
+                               std::size_t threads) {
   std::vector<std::vector<base::Value>> rows;
   std::vector<experiments::TableColumn> columns;
   try {
@@ -53,10 +55,10 @@ inline void expect_equal_cells(const experiments::Store& store, const experiment
       rows.push_back(values);
     });
   } catch (const experiments::StoreError&) {
-    EXPECT_THROW(experiments::table_cells(store, sweep), experiments::StoreError);
+    EXPECT_THROW(experiments::table_cells(store, sweep, threads), experiments::StoreError);
     return;
   }
-  const base::Cells cells = experiments::table_cells(store, sweep);
+  const base::Cells cells = experiments::table_cells(store, sweep, threads);
   ASSERT_EQ(cells.rows(), rows.size());
   ASSERT_EQ(cells.columns().size(), columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -84,7 +86,8 @@ class Stores : public testing::Test {
         if (store) sweeps = store->sweeps();
       } catch (const experiments::StoreError&) {
       }
-      for (const experiments::StoredSweep& s : sweeps) expect_equal_cells(*store, s);
+      for (const experiments::StoredSweep& s : sweeps)
+        for (const std::size_t threads : {1, 3}) expect_equal_cells(*store, s, threads);
     }
   }
   ~Stores() override { std::filesystem::remove_all(folder_); }
