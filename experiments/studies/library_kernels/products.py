@@ -10,6 +10,9 @@ BLOCK = 128  # of k, and of n, that has a scale of its own in fp8_block
 
 PLAIN = "C[m,n] +=! A[m,k] * B[n,k]"
 F8 = "A=f8e4m3,B=f8e4m3,C=bf16,accumulate=f32"
+# Scales of A as DeepGEMM has them, those of a block of k side by side (its README: transposed, for TMA).
+SCALED = "C[m,n] +=! A[m,k] * SA[k/128,m] * B[n,k] * SB[n/128,k/128]"
+F8_SCALED = "f8e4m3,SA=f32,SB=f32,C=bf16,accumulate=f32"
 QUANTISED = "S[m,b] max=! abs(X[m,b,j]); A[m,b,j] = X[m,b,j] * 448 / max(S[m,b],1e-10)"
 BYTES = {"bf16": 2, "f16": 2, "f8e4m3": 1}
 
@@ -30,7 +33,9 @@ def sizes_of(row):
     return sizes if set(sizes) == {"m", "n", "k"} else None
 
 
-def product_of_matrices(element, sizes):
+def product_of_matrices(element, blocks, sizes):
+    if blocks:
+        return {"op": SCALED, "dtype": F8_SCALED, "sizes": sizes}
     return {"op": PLAIN, "dtype": F8 if element == "f8e4m3" else element, "sizes": sizes}
 
 
@@ -49,7 +54,7 @@ def product_of(row):
     if sizes is None:
         return None
     element, blocks = KINDS[row["dtype"]]
-    operators = [product_of_matrices(element, sizes)] + ([quantisation(sizes)] if blocks else [])
+    operators = [product_of_matrices(element, blocks, sizes)] + ([quantisation(sizes)] if blocks else [])
     m, n, k = (sizes[axis] for axis in "mnk")
     moved = BYTES[element] * (m + n) * k + 2 * m * n + (m * k * (2 + BYTES[element]) if blocks else 0)
     return {"device": row["device"], "kind": "f8 of blocks" if blocks else element, "element": element, "sizes": sizes,
