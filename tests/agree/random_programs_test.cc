@@ -14,6 +14,7 @@
 #include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
+#include "tests/support/random_scaled_program.h"
 #include "tests/support/silent.h"
 #include "tile/program_json.h"
 
@@ -84,6 +85,12 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInTheScratchpad) {
 TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
+  expect_all_agree(generated);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnScales) {
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_scaled_program(generated.chip); });
   expect_all_agree(generated);
 }
 
