@@ -14,6 +14,7 @@
 #include "construct/detail/matrix_kernels.h"
 #include "construct/detail/neighbouring_tiles.h"
 #include "construct/detail/shared_reductions.h"
+#include "construct/microkernel/detail/knobs.h"
 #include "construct/transfer/detail/knobs.h"
 #include "model/simt/registers.h"
 #include "tile/microkernel/mma.h"
@@ -47,7 +48,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
               std::move(kernel)};
     seed.unit[u.rows] = u.m;
     seed.unit[u.columns] = u.n;
-    seed.unit[u.depth] = u.k;
+    seed.unit[u.depth] = tile::depth_of_steps(*space, u);
     out.push_back(std::move(seed));
   }
 }
@@ -213,7 +214,9 @@ void CandidatePool::add_tiles(const Seed& seed, const GrowthLimits& limits, Tile
   for (std::size_t a = seed.space->spatial; a < step.size(); ++a)
     step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
   std::vector<RegisterTile> registers;
-  for (LevelTile& tile : register_tiles(*seed.space, limits, seed.unit)) registers.push_back({std::move(tile), {}, {}});
+  for (LevelTile& tile : register_tiles(*seed.space, limits, seed.unit))
+    if (std::visit([&](const auto& k) { return suits_scales(k, *seed.space, tile.extents); }, seed.kernel))
+      registers.push_back({std::move(tile), {}, {}});
   for (const double epsilon : kEpsilons) {
     for (RegisterTile& r : registers) add_pairs(seed, limits, r, step, epsilon, out);
     if (out.strict == 0 && (out.all.size() >= kFewTiles || epsilon == kEpsilons.back())) out.strict = out.all.size();

@@ -11,11 +11,9 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/kernel_schedules.h"
-#include "construct/detail/matrix_kernels.h"
 #include "construct/detail/online_reduction.h"
 #include "construct/detail/ranking.h"
 #include "construct/microkernel/detail/knobs.h"
-#include "expr/infer.h"
 #include "model/simt/estimate.h"
 #include "model/simt/kernel_stage.h"
 #include "model/simt/registers.h"
@@ -458,34 +456,6 @@ class FusedGroup {
 };
 
 }  // namespace
-
-GroupMemory::GroupMemory(const expr::Expression& e, const arch::ArchSpec& a, const Restrictions& restrictions)
-    : given(restrictions), known(model::make_geometry(a)) {
-  for (std::size_t s = 0; s < e.stages.size(); ++s) {
-    const expr::Expression one = expr::single_stage(e, s);
-    spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));
-    matrix.push_back(matrix_kernels(*spaces.back(), a, restrictions));
-  }
-}
-
-std::optional<FusedKernel> faster(std::optional<FusedKernel> x, std::optional<FusedKernel> y) {
-  return !x || (y && y->time.v < x->time.v) ? std::move(y) : std::move(x);
-}
-
-bool stays_inside(const expr::Expression& e, std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i) {
-    const int tensor = e.stages[i].output;
-    bool read = false;
-    for (std::size_t s = i + 1; s < e.stages.size(); ++s) {
-      const auto& reads = e.stages[s].reads;
-      if (std::none_of(reads.begin(), reads.end(), [&](const expr::Read& r) { return r.tensor == tensor; })) continue;
-      if (s > last) return false;
-      read = true;
-    }
-    if (!read) return false;
-  }
-  return true;
-}
 
 std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t first, std::size_t last,
                                          const model::Machine& machine, GroupMemory& memory) {

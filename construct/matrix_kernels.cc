@@ -40,7 +40,8 @@ std::vector<tile::MicroKernel> matrix_kernels(const TileSpace& space, const arch
   for (const arch::ComputeSpec& c : a.compute) {
     if (c.m == 1 || c.n == 1 || !tile::dtypes_refusal(c, space).empty()) continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
-    if (!tile::matrix_refusal(c).empty() || space.axes[axes->depth].extent < c.k) continue;
+    if (!tile::matrix_refusal(c).empty() || space.axes[axes->depth].extent < c.k || space.scale_depth % c.k != 0)
+      continue;
     if (given.lowering_refusal != nullptr && !given.lowering_refusal(c, a).empty()) continue;
     tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
     if (tile::reads_operands_of(kernel, space)) out.push_back(std::move(kernel));

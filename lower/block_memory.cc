@@ -107,8 +107,12 @@ double BlockMemory::read_published(std::size_t buffer, std::int64_t at, const Cr
   return value;
 }
 
-double& BlockMemory::sum(std::size_t buffer, std::int64_t at, std::int64_t t) {
+double& BlockMemory::sum(std::size_t buffer, std::int64_t at, std::int64_t t, bool adds) {
   const std::size_t i = index(k_.buffers[buffer], at, t);
+  if (!adds) {
+    registers_[buffer].value[i] = 0;
+    registers_[buffer].written[i] = 1;
+  }
   if (registers_[buffer].written[i] == 0)
     throw Mistake(fmt::format("{}[{}] is added to and no thread wrote it", k_.buffers[buffer].name, at), t);
   return registers_[buffer].value[i];

@@ -132,6 +132,7 @@ void run(const Wgmma& m, BlockMemory& memory, Crew& by) {
   const auto sums = static_cast<std::size_t>(m.d.buffer);
   std::vector<double> a(static_cast<std::size_t>(s.m * s.k)), b(static_cast<std::size_t>(s.k * s.n));
   for (const std::int64_t group : by.groups(i.lanes)) {
+    const bool adds = by.lanes.holds(m.adds, group);
     const std::int64_t a_begin = by.common(m.a.at.offset, group, i.lanes),
                        b_begin = by.common(m.b.at.offset, group, i.lanes);
     for (std::int64_t k = 0; k < s.k; ++k) {
@@ -144,7 +145,7 @@ void run(const Wgmma& m, BlockMemory& memory, Crew& by) {
       for (std::int64_t n = 0; n < each; ++n) {
         arch::FragmentPlace p = i.c.place_of(lane, n % of_fragment);
         p.column += n / of_fragment * i.shape.n;
-        double& sum = memory.sum(sums, at + n, group + lane);
+        double& sum = memory.sum(sums, at + n, group + lane, adds);
         sum = product(sum, a, b, p, s, memory.kernel().buffers[sums].dtype);
       }
     }

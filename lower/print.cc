@@ -123,8 +123,9 @@ class Printer {
   }
   std::string text(const Wgmma& m) const {
     const MatrixInstruction& i = instruction_of(*k_, m);
-    return fmt::format("{} += {} * {} in smem by {}, {}x{}x{}", access(m.d), factor(m.a), factor(m.b), i.name,
-                       i.shape.m, m.columns, i.shape.k);
+    const std::string adds = m.adds.empty() ? "" : ", from 0 unless " + guards(m.adds);
+    return fmt::format("{} += {} * {} in smem by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
+                       i.shape.m, m.columns, i.shape.k, adds);
   }
   std::string text(const WgmmaFence& f) const { return "wgmma.fence " + buffer_name(f.sums); }
   std::string text(const WgmmaCommitWait& w) const { return "wgmma.commit_group, wait_group " + buffer_name(w.sums); }

@@ -198,6 +198,7 @@ void fields(Io& io, OneOf<Wgmma> auto& m) {
   io("a", m.a,
      [&](auto& a, auto& o) { operand_fields(a, o, m, [&](const Kernel& k) { return instruction_of(k, m).shape.m; }); });
   io("b", m.b, [&](auto& b, auto& o) { operand_fields(b, o, m, [&](const Kernel& /*k*/) { return m.columns; }); });
+  io.optional("adds", m.adds, Uniform{}, {});
 }
 template <class Io>
 void fields(Io& io, OneOf<WgmmaFence, WgmmaCommitWait> auto& f) {

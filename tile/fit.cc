@@ -99,6 +99,9 @@ bool fits(const StageProgram& p, const arch::ArchSpec& a) {
 }
 
 std::string gathering_refusal(const StageProgram& p) {
+  for (std::size_t i = p.space->values; i < p.space->values + p.space->scales(); ++i)
+    if (p.operands[i].cached)
+      return fmt::format("{} scales products, is read from memory, and is cached", p.space->inputs[i].name);
   if (!p.space->gathers) return {};
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const Operand& o = p.space->inputs[i];

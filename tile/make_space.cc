@@ -12,6 +12,7 @@
 #include "expr/extent.h"
 #include "expr/parse.h"
 #include "expr/tables.h"
+#include "tile/detail/scales.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -469,6 +470,7 @@ std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const A
   }
   base::check(s->operand_count() <= kMaxOperands, "a stage has at most kMaxOperands operands");
   if (!s->gathers) s->values = s->inputs.size();
+  if (!s->gathers) find_scales(*s);
   s->output = maker.make(output_read(stage), {});
   count_work(stage, *s);
   return s;

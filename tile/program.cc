@@ -116,7 +116,7 @@ std::int64_t neighbours_along(const StageProgram& p, std::size_t axis) {
 }  // namespace
 
 bool in_registers(const StageProgram& p, std::size_t input) {
-  if (input < p.space->values) return true;
+  if (input < p.space->values || p.space->is_scale(input)) return true;
   for (std::size_t i = 0; i < p.space->values; ++i)
     if (const auto& g = p.space->inputs[i].gathered; g && g->table == input && !p.operands[i].cached) return true;
   return false;
@@ -169,7 +169,8 @@ bool is_converted(const StageProgram& p, std::size_t operand) {
 }
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {
-  const bool product = space.macs_per_iteration == 1 && space.other_flops_per_iteration == 0 &&
+  const bool product = space.macs_per_iteration == 1 &&
+                       space.other_flops_per_iteration == static_cast<double>(space.scales()) &&
                        space.special_per_iteration == 0 && space.values == 2;
   const bool kinds = rows < space.spatial && columns < space.spatial && depth >= space.spatial;
   if (!product || !kinds || depth >= space.axes.size()) return false;

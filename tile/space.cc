@@ -33,7 +33,8 @@ using expr::Term;
 
 // Extent of one dimension of a data tile.
 std::int64_t extent_under(const TileDim& d, const Extents& tile) {
-  if (d.whole) return d.extent;
+  if (d.whole && d.shared_by == 1) return d.extent;
+  if (d.whole) return (tile[static_cast<std::size_t>(d.terms.front().axis)] - 1) / d.shared_by + 1;
   std::int64_t n = 1 + d.spread;
   if (d.terms.size() == 1) {  // nearly always: no loop is begun
     const Term& t = d.terms.front();

@@ -44,6 +44,8 @@ struct TileDim {
   std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is im2col
   std::size_t first_dim = 0;  // the first tensor dimension that it joins; unused for im2col
   bool whole = false;         // a read that is not affine takes the full extent
+  // Of a scale's dimension that reads axis/divisor: so many iterations of the axis share an element. 1 of any other.
+  std::int64_t shared_by = 1;
   // Rows of the tensor that each index of a table selects, and along which this dimension goes on: `E[T[i/16],i%16]`
   // has one dimension along i, and 16 rows of each page. 1 of any other dimension.
   std::int64_t page = 1;
@@ -105,16 +107,23 @@ struct TileSpace {
   expr::Expression expression;  // of one stage
   std::vector<TileAxis> axes;   // spatial first
   std::size_t spatial = 0;      // number of spatial axes
-  std::vector<Operand> inputs;  // those that the body reads, then tables that give coordinates alone
-  std::size_t values = 0;       // number of the former
+  // Those that the body reads, `values` in number; then scales, or tables that give coordinates alone. Programs never
+  // cache the latter two.
+  std::vector<Operand> inputs;
+  std::size_t values = 0;
   Operand output;
   std::int64_t reduced = 1;              // product of the reduced extents
   double macs_per_iteration = 0;         // multiply-accumulates per iteration: 0 or 1
   double other_flops_per_iteration = 0;  // further arithmetic of the body, per iteration
   bool gathers = false;                  // whether a coordinate is read from a table
-  double special_per_iteration = 0;      // divisions and calls of exp, sqrt, ... per iteration
+  // Of a sum of products of two factors that further factors scale, each of which many iterations share, as in `A[m,k]
+  // * SA[m,k/128] * B[n,k]`: iterations of the only reduced axis with the same scales. 0 of any other stage.
+  std::int64_t scale_depth = 0;
+  double special_per_iteration = 0;  // divisions and calls of exp, sqrt, ... per iteration
 
   const expr::Stage& stage() const { return expression.stages.front(); }
+  std::size_t scales() const { return scale_depth > 0 ? inputs.size() - values : 0; }
+  bool is_scale(std::size_t operand) const { return operand >= values && operand < values + scales(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
   // Whether a coordinate is read from the operand.
   bool is_table(std::size_t operand) const {

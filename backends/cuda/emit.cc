@@ -164,15 +164,17 @@ class KernelEmitter {
   }
 
   void operator()(const lower::Wgmma& m) {
-    const auto factor = [&](const lower::SharedOperand& f, char end) {
-      return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end == ')' ? ");" : ",");
+    const auto factor = [&](const lower::SharedOperand& f, std::string_view end) {
+      return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end);
     };
+    std::string adds;  // all conditions, which are one argument
+    for (const std::string& c : formulas_.conditions(m.adds)) adds += (adds.empty() ? ", " : " && ") + c;
     const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
     const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
     page_.add_list(
         fmt::format("multiply_staged<{}, {}, {}, {}{}>(", matrices_.name_of(lower::instruction_of(kernel_, m)),
                     m.columns, m.a.transposed, m.b.transposed, rows),
-        {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
+        {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ","), factor(m.b, adds + ");")});
   }
   void operator()(const lower::WgmmaFence& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
   void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }

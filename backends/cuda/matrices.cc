@@ -206,10 +206,10 @@ std::string MatrixDefinitions::text(Dialect dialect) const {
   out += "#if !defined(TILESCOPE_ON_CPU)\n\n";
   for (const Staged& s : staged_) {
     const Instruction& i = instructions_[s.instruction];
-    out += fmt::format("template <>\nstruct tilescope_products<{}, {}, {}, {}> {{\n{}}};\n\n", i.name, s.columns,
-                       s.along_m, s.along_n,
-                       function(fmt::format("{}* d, unsigned long long a, unsigned long long b", type_of(i.what.sums)),
-                                "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n)));
+    out += fmt::format(
+        "template <>\nstruct tilescope_products<{}, {}, {}, {}> {{\n{}}};\n\n", i.name, s.columns, s.along_m, s.along_n,
+        function(fmt::format("{}* d, unsigned long long a, unsigned long long b, int adds", type_of(i.what.sums)),
+                 "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n)));
   }
   return out + "#endif\n\n";
 }

@@ -142,10 +142,11 @@ std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bo
   if (const std::size_t n = name.find('N'); n != std::string::npos) name.replace(n, 1, std::to_string(columns));
   const std::string indent(17, ' ');
   return fmt::format(
-      "    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, 1, 0;\\n\"\n"
-      "                 \"{} {{\"\n{}\n{}\"}}, %{}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: \"l\"(a), \"l\"(b));\n",
-      name, listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent, sums,
-      sums + 1, signs, ways, indent,
+      "    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{}, 0;\\n\"\n"
+      "                 \"{} {{\"\n{}\n{}\"}}, %{}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: \"l\"(a), \"l\"(b), "
+      "\"r\"(adds));\n",
+      sums + 2, name, listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent,
+      sums, sums + 1, signs, ways, indent,
       listed(sums, "", "", indent, [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); }), indent);
 }
 

@@ -5,7 +5,7 @@
 // `deep` along k; its rows run along k or, transposed, along m or n. Where RowA or RowB is not 0, rows have so many
 // bytes and their pieces of 16 bytes have changed places (PTX calls it swizzling by that many). Products run by
 // themselves from begin_products to end_products, which alone may touch the sums before and after; publish() shows them
-// what its thread wrote or waited for, once all threads have met.
+// what its thread wrote or waited for, once all threads have met. Where `adds` is 0, d is a * b alone.
 
 #if defined(__CUDACC__)
 
@@ -27,9 +27,9 @@ TILESCOPE_DEVICE unsigned long long tilescope_factor(const T* at, int along, int
 
 template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
 TILESCOPE_DEVICE void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
-                                      int b_deep) {
+                                      int b_deep, int adds = 1) {
   tilescope_products<Instruction, N, AlongM, AlongN>::add(d, tilescope_factor<AlongM, RowA>(a, a_along, a_deep),
-                                                          tilescope_factor<AlongN, RowB>(b, b_along, b_deep));
+                                                          tilescope_factor<AlongN, RowB>(b, b_along, b_deep), adds);
 }
 
 // Keeps the compiler from moving what is done with the sums past this place.
@@ -85,7 +85,7 @@ inline void tilescope_factor(T (&to)[Count * K], const T* at, int along, int dee
 
 template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
 inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
-                            int b_deep TILESCOPE_PLACE) {
+                            int b_deep, int adds = 1 TILESCOPE_PLACE) {
   using I = Instruction;
   T rows[I::m * I::k], columns[N * I::k];
   tilescope_factor<I::m, I::k, AlongM, RowA>(rows, a, a_along, a_deep, line);
@@ -94,6 +94,7 @@ inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T
   for (int i = 0; i < N / I::n * I::held_of_d; ++i) {
     const int place = I::place_in_d(lane, i % I::held_of_d), row = place / I::n;
     const int column = i / I::held_of_d * I::n + place % I::n;
+    if (adds == 0) d[i] = 0;
     for (int k = 0; k < I::k; ++k)
       d[i] = tilescope_multiply_add(rows[row * I::k + k], columns[column * I::k + k], d[i]);
   }

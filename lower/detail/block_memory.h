@@ -50,8 +50,8 @@ class BlockMemory {
   void write(std::size_t buffer, std::int64_t at, const Crew& by, std::int64_t t, double value);
   // As Wgmma and TmaStore read the scratchpad: it also has to be published.
   double read_published(std::size_t buffer, std::int64_t at, const Crew& by);
-  // A sum of products in flight, in the registers of thread t.
-  double& sum(std::size_t buffer, std::int64_t at, std::int64_t t);
+  // A sum of products in flight, in the registers of thread t: one that they add to, or that begins at 0 with them.
+  double& sum(std::size_t buffer, std::int64_t at, std::int64_t t, bool adds);
 
   // A Barrier: threads may touch what others wrote and read.
   void synchronize(const Crew& by);

@@ -162,7 +162,7 @@ class Worker {
 
   void add_arithmetic() {
     const double points = results_ * points_;
-    const double operations = points * (space_.macs_per_iteration + space_.other_flops_per_iteration);
+    const double operations = points * c_.operations;
     // No special unit computes in f64: its functions are polynomials.
     constexpr double kOfWideFunction = 20;
     const bool wide = space_.expression.accumulate == base::Dtype::kF64;
@@ -184,8 +184,23 @@ class Worker {
         c_.first_product > 0
             ? points_ * busy + std::max(0.0, arithmetic_.latency_cycles - c_.first_product / arithmetic_.per_cycle)
             : points_ / c_.depth * chain;
-    work_.compute_latency_cycles = products * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
+    work_.compute_latency_cycles = std::max(products * c_.operations, own_products_cycles(busy)) +
                                    (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
+  }
+
+  // Of sums with scales: how long one group of warps takes for a step, from its products to its results, where `busy`
+  // cycles of the matrix unit are an iteration of all groups. Products of another group run while one adds its sums.
+  double own_products_cycles(double busy) {
+    if (c_.promotions == 0) return 0;
+    const base::Dtype sums = space_.expression.accumulate;
+    const std::optional<Arithmetic> scalar = arithmetic_of(m_, sums, sums);
+    const double lanes = warps_ * static_cast<double>(m_.warp);
+    work_.compute.issue_cycles += issue_cycles(c_.promotions);
+    const auto partitions = static_cast<double>(m_.partitions);
+    const double own = points_ * busy / std::ceil(warps_ / partitions) + arithmetic_.latency_cycles;
+    if (!scalar) return own;
+    work_.compute.execute(scalar->use, c_.promotions * lanes);
+    return own + c_.promotions * static_cast<double>(m_.warp) * partitions / scalar->per_cycle + scalar->latency_cycles;
   }
 
   // Sums are multiplied by factors that are read in every step, after the maximum is there; the maximum's own threads

@@ -69,7 +69,9 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
     const auto& gathered = c.program->space->inputs[i].gathered;
     const double index = gathered ? wait(gathered->table) : 0;
     if (input.comes == InputCounts::Comes::kCopied) indices = std::max(indices, index);
-    if (input.comes != InputCounts::Comes::kDirect || i >= c.program->space->values) continue;
+    const tile::TileSpace& space = *c.program->space;
+    const bool by_itself = i >= space.values && (c.promotions > 0 || !space.is_scale(i));  // no arithmetic waits
+    if (input.comes != InputCounts::Comes::kDirect || by_itself) continue;
     at_a_time = std::max(at_a_time, wait(i) + index);
   }
   if (c.copies) {

@@ -95,6 +95,8 @@ class BlockCounter {
     out_.per_instruction = instruction.iterations;
     out_.depth = instruction.depth;
     out_.first_product = instruction.first;
+    out_.promotions = promotion_work(p_).instructions;
+    out_.operations = space_.macs_per_iteration + (out_.promotions > 0 ? 0 : space_.other_flops_per_iteration);
     out_.register_tiles = p_.reduction_tiles_per_step();
     out_.tiles_ahead = tiles_ahead(p_, g_);
     out_.loop_instructions = instructions_of_loops(p_);
@@ -120,6 +122,7 @@ class BlockCounter {
   InputCounts count_input(std::size_t i) {
     if (kernel_.kept(i)) return count_kept(i);
     if (kernel_.inside(i)) return {};
+    if (out_.promotions > 0 && space_.is_scale(i)) return count_scale(i);
     if (i >= space_.values) return count_table(i);
     return p_.operands[i].cached ? count_copied(i) : count_direct(i);
   }
@@ -183,6 +186,18 @@ class BlockCounter {
     if (!g_.has_core_cache) return;
     access.lines = std::lround(granules(g_.line_bytes));
     if (!g_.core_cache_shared) access.sectors = std::lround(granules(g_.sector_bytes));
+  }
+
+  // Lanes read the scales of their results while the step's products run.
+  InputCounts count_scale(std::size_t i) {
+    InputCounts c;
+    c.comes = InputCounts::Comes::kDirect;
+    c.reads = scale_elements(p_, i);
+    c.beside = g_.address_instructions;
+    asked_[i] = {scale_read(p_, i, g_.warp), c.reads};
+    c.access = memory_access_of(asked_[i].access);
+    c.warps_that_share = warps_that_share(p_, i, g_);
+    return c;
   }
 
   // A table that gives coordinates alone. Each copy loads its own index. Ignores: those, where the same table serves

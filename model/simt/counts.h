@@ -105,6 +105,8 @@ struct Counts {
   std::int64_t launched_threads = 1;      // including a producer warp
   double points = 1, results = 1;         // iterations of a step for each result; results of a thread
   double per_instruction = 1, depth = 1;  // iterations of one instruction; those of them along the reduction
+  double operations = 1;                  // of the stage's arithmetic, of an iteration
+  double promotions = 0;                  // multiplications and additions of a thread in a step, of sums with scales
   double first_product = 0;  // iterations of the smallest matrix instruction whose results are waited for once a step
   double register_tiles = 1, tiles_ahead = 1;  // of a step; those whose loads are in flight together
   double loop_instructions = 0;

@@ -64,11 +64,13 @@ bool uses_all(const tile::TileSpace& space, std::size_t operand, const std::vect
 }
 
 // Each iteration's own instructions, of the pipe that they hold longest.
-double cycles_per_iteration(const tile::TileSpace& space, const Arithmetic& arithmetic, const Machine& m) {
+double cycles_per_iteration(const tile::TileSpace& space, const tile::MicroKernel& kernel, const Arithmetic& arithmetic,
+                            const Machine& m) {
   const bool wide = space.expression.accumulate == base::Dtype::kF64;
   const PipeUse& functions = m.special.any && !wide ? m.special : arithmetic.use;
   CoreBusy busy;
-  busy.execute(arithmetic.use, space.macs_per_iteration + space.other_flops_per_iteration);
+  const bool promoted = space.scale_depth > 0 && tile::unit_of(kernel) != nullptr;  // scales are once a step
+  busy.execute(arithmetic.use, space.macs_per_iteration + (promoted ? 0 : space.other_flops_per_iteration));
   busy.execute(functions, space.special_per_iteration);
   return busy.arithmetic_cycles(m);
 }
@@ -97,8 +99,8 @@ Roofline::Roofline(const tile::TileSpace& space, const tile::MicroKernel& kernel
           ? dram_time_us(t, m)
           : t.dram.bytes() / m.dram_bytes_per_us / std::max({m.dram_read_ratio, m.dram_write_ratio, m.dram_copy_ratio});
   if (const std::optional<Arithmetic> arithmetic = arithmetic_of(space, kernel, m))
-    us_per_iteration_ =
-        cycles_per_iteration(space, *arithmetic, m) / static_cast<double>(m.cores) / m.clock_hz * 1e6 * live.least;
+    us_per_iteration_ = cycles_per_iteration(space, kernel, *arithmetic, m) / static_cast<double>(m.cores) /
+                        m.clock_hz * 1e6 * live.least;
 }
 
 double Roofline::least_us(double iterations) const {

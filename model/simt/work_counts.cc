@@ -120,7 +120,7 @@ void add_operations(const StageCosts& s, const Machine& m, const Expansion& expa
   const tile::StageProgram& p = *c.program;
   const expr::Expression& e = s.space().expression;
   const double points = c.results * c.points * lanes_of(s, m) * s.steps();
-  const double operations = points * (s.space().macs_per_iteration + s.space().other_flops_per_iteration);
+  const double operations = points * c.operations;
   const arch::ComputeSpec* unit = scalar_unit(m, e.dtype, e.accumulate);
   const std::string_view scalar = unit == nullptr ? std::string_view() : unit->name;
   std::string_view name = scalar;
@@ -128,6 +128,8 @@ void add_operations(const StageCosts& s, const Machine& m, const Expansion& expa
     if (entry.name == tile::name_of(p.micro_kernel)) name = entry.name;
   if (!name.empty()) out.add_operations(name, operations);
   if (!scalar.empty()) out.add_operations(scalar, expanded.ordinary);
+  const arch::ComputeSpec* adder = c.promotions > 0 ? scalar_unit(m, e.accumulate, e.accumulate) : nullptr;
+  if (adder != nullptr) out.add_operations(adder->name, c.promotions * lanes_of(s, m) * s.steps());
   const std::string_view special = m.special.any ? kSpecialInstruction : scalar;
   if (!special.empty()) out.add_operations(special, points * s.space().special_per_iteration + expanded.special);
 }

@@ -15,6 +15,7 @@
 #include "tests/support/random_masks.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
+#include "tests/support/random_scaled_program.h"
 #include "tests/support/silent.h"
 #include "tile/program_json.h"
 
@@ -91,6 +92,12 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
 TEST(RandomPrograms, AllReadersAgreeOnClusters) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_cluster_program(generated.chip); });
+  expect_all_agree(generated);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnScales) {
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_scaled_program(generated.chip); });
   expect_all_agree(generated);
 }
 

@@ -90,7 +90,9 @@ std::int64_t row_shift(const Epilogue& /*kernel*/, const OperandPlan& /*plan*/) 
 std::int64_t row_shift(const RowReduction& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 
 std::string tiles_refusal(const Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
-std::string tiles_refusal(const Mma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
+std::string tiles_refusal(const Mma& kernel, const StageProgram& p) {
+  return reads_operands_of(kernel, *p.space) ? "" : "its sums are not promoted by scales";
+}
 std::string tiles_refusal(const Wgmma& /*kernel*/, const StageProgram& p) { return core_matrices_refusal(p); }
 std::string tiles_refusal(const Epilogue& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
 std::string tiles_refusal(const RowReduction& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/integer.h"
+
 namespace tilescope::tile {
 namespace {
 
@@ -70,7 +72,33 @@ std::string core_matrices_refusal(const StageProgram& p) {
     return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";
   for (std::size_t i = 0; i < p.space->values; ++i)
     if (std::string why = refusal_of(p, i); !why.empty()) return why;
-  return {};
+  return scales_refusal(p);
+}
+
+bool scales_fit(const TileSpace& space, const Extents& thread) {
+  for (std::size_t i = space.values; i < space.values + space.scales(); ++i)
+    for (const TileDim& d : space.inputs[i].dims) {
+      if (d.shared_by == 1) continue;
+      const auto axis = static_cast<std::size_t>(d.terms[0].axis);
+      if (axis < space.spatial && d.shared_by % thread[axis] != 0) return false;
+    }
+  return true;
+}
+
+std::string scales_refusal(const StageProgram& p) {
+  const std::int64_t depth = p.space->scale_depth;
+  if (depth == 0) return {};
+  const MatrixUnit& u = *p.matrix();
+  const std::string& axis = p.space->axes[u.depth].name;
+  if (p.block[u.depth] != depth || depth % u.k != 0)
+    return fmt::format("{} iterations along {} share their scales, and a step has {}, in fragments of {}", depth, axis,
+                       p.block[u.depth], u.k);
+  if (p.split[u.depth] > 1 && base::ceil_div(p.space->axes[u.depth].extent, p.split[u.depth]) % depth != 0)
+    return fmt::format("{} iterations along {} share their scales, of which parts of the reduction have no multiple",
+                       depth, axis);
+  for (const AxisMapping& m : p.mapping)
+    if (m.vthread > 1) return "a thread's results share no scales where vthreads stride apart";
+  return scales_fit(*p.space, p.thread) ? "" : "a thread's results lie under several scales along one axis";
 }
 
 std::int64_t fragments_together(const StageProgram& p) {

@@ -39,7 +39,8 @@ bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
 
 // Whether a micro-kernel can read cached tiles of the stage's operands.
 inline bool reads_operands_of(const Fma& /*kernel*/, const TileSpace& /*space*/) { return true; }
-inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& /*space*/) { return true; }
+// Ignores: sums of an Mma could be promoted by scales as those of a Wgmma are.
+inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& space) { return space.scale_depth == 0; }
 inline bool reads_operands_of(const Wgmma& k, const TileSpace& space) { return reads_core_matrices(space, k.unit); }
 inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space) {
   return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
@@ -50,6 +51,17 @@ bool in_core_matrices(const StageProgram& p);
 
 // Why the program's cached tiles are not core matrices that its instruction reads; empty where they are.
 std::string core_matrices_refusal(const StageProgram& p);
+
+// Products with scales (TileSpace::scale_depth): a step multiplies what shares its scales, into sums of its own, and
+// then adds these, scaled, to the program's (DeepSeek-V3 report, section 3.3.2: promotion). Why a program's tiles do
+// not suit its scales; empty where they do, or where it has none.
+std::string scales_refusal(const StageProgram& p);
+// Whether all columns of a thread tile have the same scales, and so have all rows, where several rows share one.
+bool scales_fit(const TileSpace& space, const Extents& thread);
+// Iterations along the depth that steps have a multiple of.
+inline std::int64_t depth_of_steps(const TileSpace& space, const MatrixUnit& unit) {
+  return space.scale_depth > 0 ? space.scale_depth : unit.k;
+}
 
 // Number of fragments side by side along the columns that one instruction multiplies: the most that divide the
 // fragments of a group evenly.

@@ -86,7 +86,7 @@ std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
   if (!in_core_matrices(p)) return "no instruction reads its operands from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+  for (std::size_t i = 0; i < p.space->values; ++i) {
     const std::string& name = p.space->inputs[i].name;
     if (!p.operands[i].cached || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);
     if (const std::string why = tensor_refusal(p, i, *a.core.tma); !why.empty())
@@ -100,7 +100,7 @@ std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {
 std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec& a) {
   if (!a.core.tma || !in_core_matrices(p)) return std::nullopt;
   const arch::TmaSpec& tma = *a.core.tma;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+  for (std::size_t i = 0; i < p.space->values; ++i) {
     if (!p.operands[i].cached || !tensor_refusal(p, i, tma).empty()) return std::nullopt;
     OperandPlan& plan = p.operands[i];
     plan = {.cached = true};  // no thread copies pieces, and so none is wider than an element

@@ -72,7 +72,7 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
   const OperandPlan& plan = p.operands[i];
-  if (plan.box != 0) return 1;  // no thread copies it
+  if (plan.box != 0 || p.space->is_scale(i)) return 1;  // no thread copies it; of a scale few elements are read
   if (i == p.space->inputs.size() && plan.cached)
     return widest_vector(o, p.block, plan.padding, {max_vector.n * o.element.n / result_element(p).n});
   if (i == p.space->inputs.size())

@@ -7,6 +7,7 @@
 
 #include "arch/spec.h"
 #include "base/fixed_vector.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -44,13 +45,21 @@ constexpr bool holds_fragments(const tile::Wgmma&) { return false; }
 constexpr bool holds_fragments(const tile::Epilogue&) { return false; }
 constexpr bool holds_fragments(const tile::RowReduction&) { return false; }
 
+// Whether a thread tile's results have scales that the micro-kernel can add them by (tile/microkernel/wgmma.h).
+constexpr bool suits_scales(const auto& /*other*/, const tile::TileSpace& /*space*/, const tile::Extents& /*thread*/) {
+  return true;
+}
+inline bool suits_scales(const tile::Wgmma& /*kernel*/, const tile::TileSpace& space, const tile::Extents& thread) {
+  return tile::scales_fit(space, thread);
+}
+
 // Whether the steps of the program are whole fragments.
 constexpr bool whole_fragments(const tile::Fma&, const tile::StageProgram&) { return true; }
 inline bool whole_fragments(const tile::Mma& kernel, const tile::StageProgram& p) {
   return p.thread[kernel.unit.depth] == kernel.unit.k;
 }
 inline bool whole_fragments(const tile::Wgmma& kernel, const tile::StageProgram& p) {
-  return p.thread[kernel.unit.depth] == kernel.unit.k;
+  return p.thread[kernel.unit.depth] == kernel.unit.k && tile::scales_refusal(p).empty();
 }
 
 constexpr bool whole_fragments(const tile::Epilogue&, const tile::StageProgram&) { return true; }

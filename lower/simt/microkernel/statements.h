@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arch/fragment.h"
 #include "base/dtype.h"
@@ -69,12 +70,14 @@ struct SharedOperand {
 
 // d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it. It runs asynchronously
 // between WgmmaFence and WgmmaCommitWait. `columns` is a multiple of the instruction's n. Lanes hold d fragment after
-// fragment, each by the instruction's map of c; `d` is the first of a lane's elements.
+// fragment, each by the instruction's map of c; `d` is the first of a lane's elements. Where a guard of `adds` fails,
+// whose values are equal in all threads, d is a * b alone, whatever it was (PTX's scale-d).
 struct Wgmma {
   int instruction = 0;  // position in Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
   SharedOperand a, b;
+  std::vector<Guard> adds = {};
 
   bool operator==(const Wgmma&) const = default;
 };

@@ -5,7 +5,9 @@
 
 #include "base/integer.h"
 #include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/registers.h"
 #include "tile/fit.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::model {
@@ -63,6 +65,38 @@ AccessPattern write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p
   const base::Bytes element = tile::result_element(p);
   return first_results(unit, p.space->output, warp, vector * element.n, element,
                        [&](std::size_t d, std::int64_t at) { return results.offset(d, at); });
+}
+
+double scale_elements(const StageProgram& p, std::size_t operand) {
+  double elements = 1;
+  for (const tile::TileDim& d : p.space->inputs[operand].dims)
+    if (d.shared_by == 1 && !d.terms.empty())
+      elements *= static_cast<double>(tile::results_of_thread(p, static_cast<std::size_t>(d.terms[0].axis)));
+  return elements;
+}
+
+AccessPattern scale_read(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const tile::Operand& o = p.space->inputs[operand];
+  return first_results(*p.matrix(), o, warp, o.element.n, o.element, [&](std::size_t d, std::int64_t at) {
+    return o.dims[d].shared_by > 1 ? 0 : tile::memory_offset(o, d, at);
+  });
+}
+
+// Scales that all results of a thread share are first multiplied with another one.
+PromotionWork promotion_work(const StageProgram& p) {
+  PromotionWork out;
+  if (p.space->scale_depth == 0 || p.matrix() == nullptr) return out;
+  double own = 0, shared = 0, most = 1, registers = static_cast<double>(registers_of_sums(p));
+  for (std::size_t i = p.space->values; i < p.space->inputs.size(); ++i) {
+    const double elements = scale_elements(p, i);
+    (elements > 1 ? own : shared) += 1;
+    most = std::max(most, elements);
+    registers += elements;
+  }
+  const double results = static_cast<double>(tile::data_tile_elements(p.space->output, p.thread) / p.lanes());
+  out.instructions = std::max(1.0, own) * results + (own > 0 ? shared : shared - 1) * most;
+  out.registers = static_cast<std::int64_t>(registers);
+  return out;
 }
 
 std::optional<AccessPattern> read_at_results(const tile::MicroKernel& kernel, const StageProgram& p,

@@ -42,8 +42,9 @@ std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StagePr
   return arithmetic_of(m, kernel.unit.instruction);
 }
 
-OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& /*p*/, const Geometry& m) {
-  return {0, m.allowances.mma_operands.value_or(0)};
+OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& p, const Geometry& m) {
+  const std::int64_t promoted = promotion_work(p).registers;
+  return {promoted, promoted + m.allowances.mma_operands.value_or(0)};
 }
 
 std::int64_t fragment_registers(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {

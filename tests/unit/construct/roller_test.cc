@@ -127,6 +127,20 @@ TEST(RollerFragments, AreOfWarpGroupsWhereThereAreSuch) {
   EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32).matrix()->instruction, "mma.tf32");
 }
 
+// A product of f8 with scales is one of warp groups too, in steps that share their scales.
+TEST(RollerFragments, AreOfWarpGroupsUnderScales) {
+  const tests::ChipWithCostModel chip("h200");
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * S[m,k/128] * B[n,k] * T[n/128,k/128]", "m=4096,n=4096,k=4096", {},
+                        base::Dtype::kF8E4M3, {{"S", base::Dtype::kF32, {}}, {"T", base::Dtype::kF32, {}}});
+  for (const Ranked& r : roller(e, chip.spec, chip.cost_model(), 5)) {
+    ASSERT_TRUE(r.program.matrix() != nullptr);
+    EXPECT_EQ(r.program.matrix()->instruction, "wgmma.f8e4m3");
+    EXPECT_EQ(r.program.block[2], 128);
+    EXPECT_EQ(tile::core_matrices_refusal(r.program), "");
+  }
+}
+
 TEST(RollerRestrictions, AreKept) {
   const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024");

@@ -105,6 +105,38 @@ TEST(SharedFactors, TakeNoRegisters) {
   EXPECT_LE(o.registers_per_thread, 64 + 40) << "and a few for addresses";
 }
 
+// Two warp groups, each 64 rows and 128 columns of a product of f8 with scales for 128 along k.
+tile::StageProgram scaled(const char* sizes) {
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * S[m,k/128] * B[n,k] * T[n/128,k/128]", sizes, {}, base::Dtype::kF8E4M3,
+                        {{"S", base::Dtype::kF32, {}}, {"T", base::Dtype::kF32, {}}});
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, 128}}, {1, 1, 128}, {16}),
+                                 unit("h200", "wgmma.f8e4m3"), {16});
+}
+
+// A lane has 64 results in two rows: it multiplies two scales of rows by that of the columns, and adds each result
+// once. Eight rows of a warp's first results are 1024 elements apart in A, eight in S, which is a sector each.
+TEST(Scales, AreAMultiplyAddAResultAndStep) {
+  const OwnCounts own(scaled("m=512,n=512,k=1024"), tests::machine("h200"));
+  EXPECT_EQ(own.counts.promotions, 64 + 2);
+  EXPECT_EQ(own.counts.operations, 1) << "no other factor in an iteration";
+  EXPECT_EQ(own.counts.inputs[2].reads, 2);
+  EXPECT_EQ(own.counts.inputs[3].reads, 1);
+  EXPECT_EQ(own.counts.flows[2].requested_bytes, 2 * 8 * (8 * 32)) << "two reads of eight warps, of eight sectors";
+  EXPECT_EQ(own.counts.flows[2].useful_bytes, 128 * 4);
+  EXPECT_EQ(own.counts.flows[3].requested_bytes, 8 * 32);
+}
+
+// 64 sums of a step beside 64 results, three scales, and a few for addresses.
+TEST(Scales, TakeRegistersForAStepsSums) {
+  tile::StageProgram p = scaled("m=512,n=512,k=1024");
+  p.num_stages = 3;
+  const Occupancy o = occupancy_of(p, tests::machine("h200"));
+  EXPECT_GE(o.registers_per_thread, 64 + 64 + 3);
+  EXPECT_LE(o.registers_per_thread, 64 + 64 + 3 + 40);
+}
+
 // A warp writes four rows of eight pieces: those of a row begin in one bank unless they are padded.
 TEST(SharedFactors, AreWrittenWithoutConflictsWherePadded) {
   tile::StageProgram p = of_groups("m=512,n=512,k=512");

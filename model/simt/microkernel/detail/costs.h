@@ -108,6 +108,18 @@ OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram&
 OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::RowReduction&, const tile::StageProgram& p, const Geometry& m);
 
+// Products with scales (tile/microkernel/wgmma.h): of a thread and step, multiplications and multiply-adds with which
+// it adds the step's sums, scaled, to its results; the registers of these sums and of the scales. Nothing without
+// scales.
+struct PromotionWork {
+  double instructions = 0;
+  std::int64_t registers = 0;
+};
+PromotionWork promotion_work(const tile::StageProgram& p);
+// Reads of a scale of one thread in a step, and those of a warp's lanes for their first results.
+double scale_elements(const tile::StageProgram& p, std::size_t operand);
+AccessPattern scale_read(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
 // Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
 // register tile, and with copies of what other lanes hold where an instruction's lanes do.
 std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
