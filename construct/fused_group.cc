@@ -464,7 +464,8 @@ std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t 
   std::optional<FusedKernel> out;
   const auto try_passing = [&](Passing passing) {
     const double limit = out ? out->time.v : kNever;
-    if (auto found = FusedGroup(e, first, last, machine, memory, std::move(passing), limit).best()) out = std::move(found);
+    if (auto found = FusedGroup(e, first, last, machine, memory, std::move(passing), limit).best())
+      out = std::move(found);
   };
   std::vector<bool> products;
   for (const auto& kernels : memory.matrix) products.push_back(!kernels.empty());

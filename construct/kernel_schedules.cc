@@ -143,7 +143,9 @@ class Schedules {
     const std::int64_t extent = space_.axes[depth].extent;
     const bool any_kept = std::find(request_.kept.begin(), request_.kept.end(), true) != request_.kept.end();
     const bool all_kept = std::find(request_.kept.begin(), request_.kept.end(), false) == request_.kept.end();
-    if (step > extent || step % tile::unit_of(kernel)->k != 0 || (any_kept && extent % step != 0) || (all_kept && stages > 1)) return;
+    if (step > extent || step % tile::unit_of(kernel)->k != 0 || (any_kept && extent % step != 0) ||
+        (all_kept && stages > 1))
+      return;
     Extents block(space_.axes.size(), 1);
     block[depth] = step;
     StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);

@@ -25,8 +25,8 @@ Phases from_to(std::size_t from, std::size_t to) {
 }
 
 // By stage, the phase in which it computes; then the one in which results leave behind the last step of the loop.
-// A stage of the loop whose results do not leave in it has no barrier behind it, nor has a chain of stages whose tensors
-// all go on in registers: what comes next is in the phase of the chain's first stage.
+// A stage of the loop whose results do not leave in it has no barrier behind it, nor has a chain of stages whose
+// tensors all go on in registers: what comes next is in the phase of the chain's first stage.
 std::vector<std::size_t> phases_of(const RProgram& p, const GroupLayout& layout) {
   std::vector<std::size_t> out;
   std::size_t phase = 0, leaving = 0, first = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-
 #include "base/integer.h"
 #include "expr/live_terms.h"
 #include "tile/loop_ring.h"

@@ -21,8 +21,7 @@ Node operand(int index) { return {.kind = NodeKind::kRead, .index = index}; }
 Carrying::Carrying(const BlockParts& parts, const CarriedPlace& place) : b_(parts), place_(place), s_(parts.stage) {
   const std::string& output = s_.space().output.name;
   const base::Dtype held = s_.expression().accumulate;
-  if (place_.rescaling != nullptr && place_.held_factors < 0)
-    factor_ = s_.block.registers(output + "_factor", held, 1);
+  if (place_.rescaling != nullptr && place_.held_factors < 0) factor_ = s_.block.registers(output + "_factor", held, 1);
   if (!place_.coefficient) return;
   const std::int64_t results = s_.block.kernel().buffers[static_cast<std::size_t>(s_.results.leaving)].elements;
   before_ = s_.block.registers(output + "_before", s_.block.dtype_of(s_.results.leaving), results);

@@ -219,7 +219,8 @@ class Worker {
     }
     if (!c_.leaves_factors) return;
     const double written = c_.factors_by_rows ? 0 : results_;
-    work_.store.issue_cycles += issue_cycles(3 * results_ + written);  // difference, product, exponential, and the write
+    work_.store.issue_cycles +=
+        issue_cycles(3 * results_ + written);  // difference, product, exponential, and the write
     add_steps(work_.store, 2 * results_);
     work_.store.execute(special(), results_ * lanes);
     work_.store.scratchpad_cycles += pass_cycles(written * warps_);

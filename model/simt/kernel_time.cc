@@ -153,8 +153,8 @@ void add(Traffic& to, const Traffic& more) {
   to.crossing_bytes += more.crossing_bytes;
 }
 
-// A ring's stages meet at one barrier a step, so that warps of a block, and blocks of a core, are at different stages at
-// a time: a step of the ring is one step of all of them, in which a block alone goes through one after the other.
+// A ring's stages meet at one barrier a step, so that warps of a block, and blocks of a core, are at different stages
+// at a time: a step of the ring is one step of all of them, in which a block alone goes through one after the other.
 void time_ring(std::span<const Counts> counts, const Machine& m, std::span<StageStorage> storages, StageCosts& out) {
   Counts& ring = storages.front().of_ring.emplace(counts.front());
   BlockWork work;
@@ -325,7 +325,8 @@ KernelTime::StageRounds KernelTime::rounds(const KernelWaves& waves) const {
   StageRounds out(stages_.size());
   for (std::size_t s = 0; s < stages_.size(); ++s)
     if (stages_[s].core)
-      find_rounds(*stages_[s].timed, static_cast<double>(m_.partitions), {waves.list.data(), waves.list.size()}, out[s]);
+      find_rounds(*stages_[s].timed, static_cast<double>(m_.partitions), {waves.list.data(), waves.list.size()},
+                  out[s]);
   return out;
 }
 

@@ -74,6 +74,27 @@ TEST(GraphConnecting, AttentionOfBertIsOneKernelThatTakesHalfTheTime) {
   EXPECT_LT(model::estimate(*p, v100.machine)->total_us, 0.7 * apart);
 }
 
+// Scores, exponentials and sums stay in registers, keys and values come in a ring; a V100's results lie otherwise than
+// its first operands.
+TEST(GraphConnecting, AttentionKeepsRowsOfScoresInRegisters) {
+  const expr::Expression e = tests::expression(
+      "S[b,i,j] +=! Q[b,i,d] * K[b,j,d]; M[b,i] max=! S[b,i,j]; P[b,i,j] = exp(S[b,i,j] - M[b,i]); L[b,i] +=! P[b,i,j];"
+      "O[b,i,v] +=! P[b,i,j] * V[b,j,v]; R[b,i,v] = O[b,i,v] / L[b,i]",
+      "b=64,i=2048,j=2048,d=128,v=128", {}, base::Dtype::kF16);
+  for (const char* chip : {"a100", "t4", "h200"}) {
+    const OnChip on(chip);
+    const auto p = fuse_group(e, 0, 5, on.machine);
+    ASSERT_TRUE(p) << chip;
+    for (const tile::Edge& edge : p->edges) EXPECT_EQ(edge.level, "reg") << chip << ' ' << edge.tensor;
+    EXPECT_EQ(p->programs.front().loop_stages, 2) << chip;
+  }
+  const OnChip v100("v100");
+  const auto p = fuse_group(e, 0, 5, v100.machine);
+  ASSERT_TRUE(p);
+  EXPECT_TRUE(
+      std::any_of(p->edges.begin(), p->edges.end(), [](const tile::Edge& edge) { return edge.level == "smem"; }));
+}
+
 TEST(SubGraphTiling, LeavesNoTensorInAKernelThatIsReadOutside) {
   const OnChip v100("v100");
   const expr::Expression e = tests::expression("T[i] = -I[i]; A[i] = T[i] + 1; O[i] = T[i] * A[i]", "i=4096");

@@ -240,9 +240,10 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     }
     out += fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box,
                        tile::staging_of(*boxed, a.core).bytes.n);
-    if (const auto cluster = tile::with_cluster(*boxed, {of.columns, 2}, a))
-      if (const auto e = model::estimate(tile::program_of(a.name, *cluster), model::make_machine(a)))
-        out += fmt::format("{} us in clusters;", e->total_us);
+    for (const std::int64_t blocks : {2, 4, 8})
+      if (const auto cluster = tile::with_cluster(*boxed, {of.columns, blocks}, a))
+        if (const auto estimated = model::estimate(tile::program_of(a.name, *cluster), model::make_machine(a)))
+          out += fmt::format("{} us in clusters of {};", estimated->total_us, blocks);
   }
   return out;
 }

@@ -57,7 +57,7 @@ class MulticastBytes : public testing::TestWithParam<ClusterCase> {
 TEST_P(MulticastBytes, AreThoseThatOneCounts) {
   const arch::ArchSpec a = chip("h200");
   const tile::RProgram p = clustered_product(GetParam().axis, GetParam().blocks, a);
-  const sim::SimReport r = simulated(lowered(p, a), a);
+  const sim::SimReport r = tests::simulated(lowered(p, a), a);
   EXPECT_EQ(level(r, "l2").read_bytes, by_hand());
   EXPECT_EQ(level(r, "dram").read_bytes, (kProductM + kProductN) * kProductK * kProductElement);
   const std::int64_t blocks = (kProductM / kProductTile) * (kProductN / kProductTile);
@@ -79,13 +79,13 @@ TEST(MulticastTimes, FollowTheLatencyOfArrivals) {
   double last = 0;
   for (const char* latency : {"1 cycles", "180 cycles", "20000 cycles"}) {
     const arch::ArchSpec a = chip("h200", {{"core.tma.cluster_latency", latency}});
-    const double now = running_cycles(simulated(lowered(clustered_product(1, 2, a), a), a));
+    const double now = running_cycles(tests::simulated(lowered(clustered_product(1, 2, a), a), a));
     EXPECT_GE(now, last) << latency;
     last = now;
   }
   const arch::ArchSpec slow = chip("h200", {{"core.tma.cluster_latency", "20000 cycles"}});
   EXPECT_GT(last, 2 * 20000.0) << "16 steps through four stages";
-  EXPECT_LT(running_cycles(simulated(lowered(clustered_product(0, 1, slow), slow), slow)), last / 2);
+  EXPECT_LT(running_cycles(tests::simulated(lowered(clustered_product(0, 1, slow), slow), slow)), last / 2);
 }
 
 }  // namespace

@@ -110,8 +110,13 @@ class EmittedNetwork : public Cli {
       std::string unit = fmt::format("#include \"tests/support/cpu_driver/kernel.h\"\n#include \"{}.cu\"\n", stem);
       const std::regex kernel(
           R"(extern "C" __global__ void[^;{]*?(\w+)\(const|extern "C" __global__ void[^;{]*?(\w+)\()");
-      for (std::sregex_iterator at(text.begin(), text.end(), kernel), end; at != end; ++at)
-        unit += fmt::format("TILESCOPE_CPU_KERNEL({})\n", (*at)[1].matched ? (*at)[1].str() : (*at)[2].str());
+      for (std::sregex_iterator at(text.begin(), text.end(), kernel), end; at != end; ++at) {
+        std::smatch cluster;
+        const std::string head = at->str();
+        const bool clusters = std::regex_search(head, cluster, std::regex(R"(__cluster_dims__\((\d+))"));
+        unit += fmt::format("TILESCOPE_CPU_KERNEL({}, {})\n", (*at)[1].matched ? (*at)[1].str() : (*at)[2].str(),
+                            clusters ? cluster[1].str() : "1");
+      }
       std::ofstream(path("out/" + stem + ".unit.cc")) << unit;
       std::ofstream(path("out/" + stem + ".cubin")) << path("out/" + stem + ".so").string();
       commands += fmt::format(

@@ -46,8 +46,7 @@ class RandomRowGroup {
       if (text().find(fmt::format("{},", axis)) != std::string::npos ||
           text().find(fmt::format("{}]", axis)) != std::string::npos)
         used.push_back(sizes.substr(sizes.find(axis), sizes.find(',', sizes.find(axis)) - sizes.find(axis)));
-    const expr::Expression e =
-        expression(text(), fmt::format("{}", fmt::join(used, ",")), {}, instruction_.dtype);
+    const expr::Expression e = expression(text(), fmt::format("{}", fmt::join(used, ",")), {}, instruction_.dtype);
     return program(e);
   }
 
@@ -146,8 +145,7 @@ class RandomRowGroup {
     p.operands[0].once = scores && stages > 1 && evenly(0, 3) > 0;
     for (tile::OperandPlan& plan : p.operands)
       if (plan.cached && evenly(0, 1) == 0) plan.padding = 8;
-    for (std::size_t i = 0; i < p.operands.size(); ++i)
-      p.operands[i].vector = tile::default_vector(p, i, widest);
+    for (std::size_t i = 0; i < p.operands.size(); ++i) p.operands[i].vector = tile::default_vector(p, i, widest);
     return p;
   }
 

@@ -26,8 +26,8 @@ inline std::string small_row_group() {
   return R"({"arch":"a100","nodes":[)" +
          node("S[i,j] +=! Q[i,d] * K[j,d]", both + R"(,"d":32)",
               product("j", R"("j":32,"d":32)", "d", R"("Q":"smem","K":"smem")") + R"(,"copy":{"Q":"once"})") +
-         ",\n" + node("M[i] max=! S[i,j]", both, "") + ",\n" +
-         node("P[i,j] = exp((S[i,j] - M[i]) * 0.5)", both, "") + ",\n" + node("L[i] +=! P[i,j]", both, "") + ",\n" +
+         ",\n" + node("M[i] max=! S[i,j]", both, "") + ",\n" + node("P[i,j] = exp((S[i,j] - M[i]) * 0.5)", both, "") +
+         ",\n" + node("L[i] +=! P[i,j]", both, "") + ",\n" +
          node("O[i,e] +=! P[i,j] * V[j,e]", R"("i":40,"e":24,"j":96)",
               product("e", R"("e":24,"j":32)", "j", R"("V":"smem")")) +
          ",\n" + node("R[i,e] = O[i,e] / L[i]", R"("i":40,"e":24)", "") + "],\n\"edges\":[" +

@@ -170,8 +170,9 @@ std::string held_fragments_refusal(const StageProgram& reader, const StageProgra
   const MatrixUnit& unit = mma->unit;
   if (is_converted(reader, 0)) return fmt::format("{} is converted before it is multiplied", tensor);
   const auto at = axes_of_reads(*reader.space, tensor);
-  if (!at || at->size() != holder.space->spatial || (*at)[its->rows] != unit.rows || (*at)[its->columns] != unit.depth ||
-      its->columns + 1 != holder.space->spatial || its->rows + 1 != its->columns || reader.space->axes.size() != reader.space->spatial + 1)
+  if (!at || at->size() != holder.space->spatial || (*at)[its->rows] != unit.rows ||
+      (*at)[its->columns] != unit.depth || its->columns + 1 != holder.space->spatial || its->rows + 1 != its->columns ||
+      reader.space->axes.size() != reader.space->spatial + 1)
     return fmt::format("the rows of {} are not those of its first operand", tensor);
   // Fragments of results side by side along the columns are one fragment along the depth.
   std::vector<FragmentBit> elements = as_depth(results_of(*its).elements);

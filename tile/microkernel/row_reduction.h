@@ -2,9 +2,9 @@
 #pragma once
 // Row reductions: stages that reduce, where they are, the results that lanes hold of an earlier stage, along the
 // columns of a matrix instruction. A lane reduces what it holds of a row; then the lanes of the row combine what they
-// have by shuffles, and all of them have the row's result (the softmax of FlashAttention-2, Dao 2023, section 3.3: a warp
-// has whole rows of scores in registers). With epilogues that read such rows, and with products that take what lanes
-// hold as their first operand, a chain of stages passes no tensor through the scratchpad.
+// have by shuffles, and all of them have the row's result (the softmax of FlashAttention-2, Dao 2023, section 3.3: a
+// warp has whole rows of scores in registers). With epilogues that read such rows, and with products that take what
+// lanes hold as their first operand, a chain of stages passes no tensor through the scratchpad.
 
 #include <memory>
 #include <optional>

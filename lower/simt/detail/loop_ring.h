@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A ring around a group's loop (tile/loop_ring.h): what is copied before the loop, and what a step begins and ends with.
+// A ring around a group's loop (tile/loop_ring.h): what is copied before the loop, and what a step begins and ends
+// with.
 
 #include <functional>
 #include <vector>

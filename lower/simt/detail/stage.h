@@ -52,7 +52,7 @@ struct HeldTensor {
 struct StagePlace {
   std::vector<Affine> begins;
   base::Bytes scratchpad{0};
-  std::vector<const KeptTile*> kept_inputs;         // null of what comes from elsewhere
+  std::vector<const KeptTile*> kept_inputs;            // null of what comes from elsewhere
   std::vector<std::optional<HeldTensor>> held_inputs;  // nothing of what comes from elsewhere
   std::optional<base::Bytes> keeps_output_at;
   bool holds_output = false;  // its results go on in registers

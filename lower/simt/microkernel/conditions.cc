@@ -72,7 +72,8 @@ void add_refusals(const tile::Wgmma& kernel, const tile::StageProgram& p, const 
 void add_refusals(const tile::Epilogue& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at) {
   if (std::string why = tile::tiles_refusal(kernel, p); !why.empty()) diags.error(at, std::move(why));
-  if (const tile::MatrixUnit* unit = tile::holding_unit_of(kernel)) check_holder(*unit, kernel.holder, p, chip, diags, at);
+  if (const tile::MatrixUnit* unit = tile::holding_unit_of(kernel))
+    check_holder(*unit, kernel.holder, p, chip, diags, at);
 }
 void add_refusals(const tile::RowReduction& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at) {

@@ -96,8 +96,7 @@ Body EpilogueLowering::finish(const Affine& /*step*/, const Affine& /*ring_stage
   for (std::size_t r = 0; r < registers_.size(); ++r)
     if (s_.held(r) == nullptr && s_.first_equal(r) == r) body.push_back(load(r));
   Compute c{{s_.results.accumulators, result_position(1)}, expr::Reducer::kNone, s_.body(), {}, {}};
-  for (std::size_t r = 0; r < registers_.size(); ++r)
-    c.operands.push_back({registers_[r], place_of(r)});
+  for (std::size_t r = 0; r < registers_.size(); ++r) c.operands.push_back({registers_[r], place_of(r)});
   if (!s_.stage().indices.empty()) {
     std::vector<Affine> local = s_.local_values(result_loops(1));
     add_lane(local);

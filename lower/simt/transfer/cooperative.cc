@@ -8,9 +8,9 @@ namespace tilescope::lower {
 void CooperativeLowering::add_batches(std::int64_t most) {
   pieces_.cut(most);
   CachedTile t = s_.shape_of_tile(operand_);
-  t.shared =
-      s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.ring_stage_elements * s_.stages_held(operand_),
-                      s_.place.scratchpad + s_.staging.begins[operand_]);
+  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype,
+                             t.ring_stage_elements * s_.stages_held(operand_),
+                             s_.place.scratchpad + s_.staging.begins[operand_]);
   tile() = t;
   if (!operand().gathered) return;
   const tile::Operand& table = s_.space().inputs[operand().gathered->table];

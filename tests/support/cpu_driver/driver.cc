@@ -22,6 +22,7 @@ constexpr int kInvalid = 1, kNotFound = 500;
 struct Function {
   std::string name;
   void (*call)(void** parameters) = nullptr;
+  long long cluster = 1;  // blocks of a cluster
 };
 
 // What runs.
@@ -58,8 +59,9 @@ int cuModuleLoadData(void** module, const void* image) {
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   void* found = dlsym(module, (std::string("tilescope_cpu_") + name).c_str());
-  if (found == nullptr) return kNotFound;
-  auto* out = new Function{name, nullptr};
+  const void* cluster = dlsym(module, (std::string("tilescope_cluster_") + name).c_str());
+  if (found == nullptr || cluster == nullptr) return kNotFound;
+  auto* out = new Function{name, nullptr, *static_cast<const long long*>(cluster)};
   std::memcpy(&out->call, &found, sizeof(found));
   *function = out;
   return 0;
@@ -85,7 +87,8 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned
   const auto* f = static_cast<const Function*>(function);
   static host::Random random(1);
   constexpr int kWarp = 32, kNoLine = 0;
-  const host::KernelEntry entry{f->name.c_str(), blocks, 1, threads, shared_bytes, 1, 0, &kNoLine, 0, &kNoLine, &call};
+  const host::KernelEntry entry{f->name.c_str(), blocks, f->cluster, threads, shared_bytes, 1, 0,
+                                &kNoLine,        0,      &kNoLine,   &call};
   running = f->call;
   parameters_of_running = parameters;
   host::run_kernel(entry, kWarp, {}, {}, random);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the CPU's driver (driver.cc) calls in a shared object of emitted kernels: TILESCOPE_CPU_KERNEL(name) makes it.
+// What the CPU's driver (driver.cc) calls in a shared object of emitted kernels: TILESCOPE_CPU_KERNEL(name, cluster)
+// makes it, `cluster` being the blocks of a cluster.
 
 #include <type_traits>
 
@@ -29,5 +30,6 @@ void call_kernel(void (*kernel)(A...), void** parameters) {
 
 }  // namespace tilescope::tests
 
-#define TILESCOPE_CPU_KERNEL(name) \
+#define TILESCOPE_CPU_KERNEL(name, cluster)                      \
+  extern "C" const long long tilescope_cluster_##name = cluster; \
   extern "C" void tilescope_cpu_##name(void** parameters) { tilescope::tests::call_kernel(&name, parameters); }

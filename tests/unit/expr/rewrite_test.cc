@@ -241,6 +241,15 @@ TEST(EverythingInlined, ChainsBecomeOneStage) {
             "T[m,n] +=! A[m,k] * B[k,n]; O[n,m] = relu(T[m,n] + b[n])");
 }
 
+// The values of `U` stay a stage of their own.
+TEST(MovesInlined, CopiesAreReadInPlace) {
+  const Expression e =
+      built("K[d,j] = X[j,d]; S[i,j] +=! Q[i,d] * K[d,j]; U[i,j] = S[i,j] * 2; O[j,i] = U[i,j]", "i=3,j=4,d=5");
+  const Expression after = with_moves_inlined(e);
+  EXPECT_LT(tests::difference(tests::values_of(e), tests::values_of(after)), 1e-6);
+  EXPECT_EQ(to_text(after), "S[i,j] +=! Q[i,d] * X[j,d]; U[i,j] = S[i,j] * 2; O[j,i] = U[i,j]");
+}
+
 TEST(EverythingInlined, OncePerReaderIsCheap) {
   EXPECT_EQ(
       everything("M[i] max=! I[i,j]; E[i,j] = exp(I[i,j] - M[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]", "i=4,j=6"),

@@ -83,8 +83,8 @@ TEST_F(Memory, ACopyLandsAtItsWait) {
 
 TEST_F(Memory, RegistersAreAThreadsOwn) {
   memory_.write(2, 0, all_, 0, 3);
-  EXPECT_EQ(memory_.sum(2, 0, 0), 3);
-  EXPECT_THAT(mistake([&] { memory_.sum(2, 0, 1); }), HasSubstr("no thread wrote it"));
+  EXPECT_EQ(memory_.sum(2, 0, 0, true), 3);
+  EXPECT_THAT(mistake([&] { memory_.sum(2, 0, 1, true); }), HasSubstr("no thread wrote it"));
   all_.products_of = 2;
   EXPECT_THAT(mistake([&] { memory_.read(2, 0, all_, 0); }), HasSubstr("while products are added to it"));
 }

@@ -81,7 +81,8 @@ TEST(Rows, PlantedMistakesAreFound) {
   };
   const auto without = [](const std::string& note) {
     return [note](Kernel& k) {
-      tests::each_body(k.body, [&](Body& body) { std::erase_if(body, [&](const Statement& s) { return s.note == note; }); });
+      tests::each_body(k.body,
+                       [&](Body& body) { std::erase_if(body, [&](const Statement& s) { return s.note == note; }); });
     };
   };
   planted("no barrier a step", without("this step's tiles are whole, the last step's are free"));
@@ -89,10 +90,10 @@ TEST(Rows, PlantedMistakesAreFound) {
   planted("lanes of a row alone", without("the shares of neighbouring lanes"));
   planted("no wait for copies", [](Kernel& k) { EXPECT_TRUE(tests::remove<Wait>(k, 0)); });
   planted("one copy group less", [](Kernel& k) { EXPECT_TRUE(tests::remove<Commit>(k, 0)); });
-  planted("V lies where K does", [](Kernel& k) {
-    tests::buffer_of(k, "V_tile").offset_bytes = tests::buffer_of(k, "K_tile").offset_bytes;
-  });
-  planted("the next tiles go to this step's place", [](Kernel& k) { tests::copy_to(k, "V_tile").to.offset.constant += 1; });
+  planted("V lies where K does",
+          [](Kernel& k) { tests::buffer_of(k, "V_tile").offset_bytes = tests::buffer_of(k, "K_tile").offset_bytes; });
+  planted("the next tiles go to this step's place",
+          [](Kernel& k) { tests::copy_to(k, "V_tile").to.offset.constant += 1; });
 }
 
 // Where the first text stands first, it is replaced by the second one.
@@ -107,8 +108,9 @@ TEST(RowErrors, OfRowsThatLanesDoNotHold) {
   EXPECT_THAT(refusals(R"("mapping":{"i":{"threads":2,"per_thread":16},"j":{"per_thread":32}})",
                        R"("mapping":{"i":{"threads":1,"per_thread":32},"j":{"threads":2,"per_thread":16}})"),
               Contains(HasSubstr("2 warps have parts of a row")));
-  EXPECT_THAT(refusals(R"("M[i] max=! S[i,j]","sizes":{"i":40,"j":96})", R"("M[j] max=! S[i,j]","sizes":{"i":40,"j":96})"),
-              Contains(HasSubstr("does not read S at its own places, by rows")));
+  EXPECT_THAT(
+      refusals(R"("M[i] max=! S[i,j]","sizes":{"i":40,"j":96})", R"("M[j] max=! S[i,j]","sizes":{"i":40,"j":96})"),
+      Contains(HasSubstr("does not read S at its own places, by rows")));
   EXPECT_THAT(refusals(R"("level":"reg"},{"from":2,"to":3)", R"("level":"smem"},{"from":2,"to":3)"),
               Not(testing::IsEmpty()))
       << "M passes through the scratchpad between stages of a ring";

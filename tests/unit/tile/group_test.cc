@@ -240,7 +240,10 @@ TEST(GroupErrors, OfEpilogues) {
                           "them"));
   p = epilogues();
   p.simt()[2].micro_kernel = Fma{};
-  EXPECT_THAT(refusals(p), ElementsAre("the stage of O is no epilogue, and reads what passes in registers"));
+  EXPECT_THAT(
+      refusals(p),
+      ElementsAre(
+          "T cannot pass to O in registers: the stage of O is no epilogue, and reads what passes in registers"));
   p = epilogues();
   for (Edge& e : p.edges)
     if (e.to == 1) e.level = "smem";

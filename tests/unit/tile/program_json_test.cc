@@ -262,7 +262,7 @@ TEST(ProgramJsonErrors, OfEpilogues) {
               ElementsAre("p.json:4:1: T does not reach the node in registers: the stage of D reads T at other places "
                           "than its own"));
   EXPECT_THAT(changed("D[m,n] = T[m,n] + C[n]", "D[m] +=! T[m,n]"),
-              ElementsAre("p.json:4:1: T does not reach the node in registers: the stage of D reduces"));
+              ElementsAre("p.json:4:1: T does not reach the node in registers: lanes of no matrix instruction hold T"));
   EXPECT_THAT(changed(R"("vector":{"C":2})", R"("cached":{"C":"smem"})"),
               ElementsAre("p.json:4:67: cached: an epilogue keeps no tile of C"));
   EXPECT_THAT(changed(R"("vector":{"C":2})", R"("vector":{"C":8})"),

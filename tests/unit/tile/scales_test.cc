@@ -11,6 +11,7 @@
 
 #include "base/document.h"
 #include "tests/support/build.h"
+#include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/program_json.h"
 
@@ -79,7 +80,8 @@ std::string error(const char* mma, const char* columns, const char* step, const 
   base::Diagnostics diags;
   const auto document = base::read_json(text, diags.add_source("program"), diags);
   EXPECT_TRUE(document.has_value());
-  read_program(*document, tests::chip("h200"), diags);
+  const arch::ArchSpec& chip = tests::chip("h200");
+  if (const auto p = read_program(*document, chip, diags)) check_fit(p->simt().front(), chip, diags);
   return diags.errors().empty() ? std::string() : diags.errors().front().text;
 }
 

@@ -65,7 +65,7 @@ TEST(StageReader, TakesHowOperandsAreCopied) {
   EXPECT_TRUE(read.program->simt()[0].operands[0].blocked);
   EXPECT_FALSE(read.program->simt()[0].operands[1].blocked);
   EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
-              ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, got 'heaps'")));
+              ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, once, got 'heaps'")));
 }
 
 // Errors of copies alone: whether the chip could load such a tile is asked only where the copies can be read.

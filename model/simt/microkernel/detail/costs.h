@@ -141,7 +141,8 @@ AccessPattern result_places(const tile::Fma&, const tile::StageProgram& p, std::
 AccessPattern result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
-AccessPattern result_places(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t vector,
+                            std::int64_t warp);
 
 // A warp's read of an input where its lanes hold results, of so many neighbours that lie `pitch` elements apart along
 // the operand's dimensions. Nothing where a thread's results lie as its tile does.
