@@ -48,10 +48,9 @@ constexpr std::int64_t kLoopStages[] = {2, 1};  // of which a block holds the ti
 // in microseconds.
 class FusedGroup {
  public:
-  FusedGroup(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine,
-             GroupMemory& shared, Passing passing, double limit)
-      : e_(e),
-        first_(first),
+  FusedGroup(std::size_t first, std::size_t last, const model::Machine& machine, GroupMemory& shared, Passing passing,
+             double limit)
+      : first_(first),
         machine_(machine),
         arch_(*machine.arch),
         shared_(shared),
@@ -435,7 +434,6 @@ class FusedGroup {
     return e ? e->total_us : kNever;
   }
 
-  const expr::Expression& e_;
   std::size_t first_;
   const model::Machine& machine_;
   const arch::ArchSpec& arch_;
@@ -464,8 +462,7 @@ std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t 
   std::optional<FusedKernel> out;
   const auto try_passing = [&](Passing passing) {
     const double limit = out ? out->time.v : kNever;
-    if (auto found = FusedGroup(e, first, last, machine, memory, std::move(passing), limit).best())
-      out = std::move(found);
+    if (auto found = FusedGroup(first, last, machine, memory, std::move(passing), limit).best()) out = std::move(found);
   };
   std::vector<bool> products;
   for (const auto& kernels : memory.matrix) products.push_back(!kernels.empty());
