@@ -356,7 +356,7 @@ class FusedGroup {
     for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
       request.kept.push_back(stays(i, o));
       kernel.kept_pitch.push_back(std::nullopt);
-      kernel.held.push_back(stays(i, o) && passing_.by_rows && held_input(i, o));
+      kernel.held.push_back(held_input(i, o));
     }
     std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i),
                                      threads,

@@ -22,8 +22,8 @@ struct StageRequest {
   // Of a stage that is carried on: along which reduced axis, so far in a step.
   std::optional<std::size_t> carried = {};
   std::int64_t step = 1;
-  // Of a stage in a loop of a ring (tile/loop_ring.h): steps of the loop whose tiles a block holds, and, of a stage
-  // that is not carried, along which axis it goes with the loop.
+  // For a stage in a loop with a ring (tile/loop_ring.h): the steps of the loop whose tiles a block holds; and the axis
+  // along which a stage that is not carried goes with the loop.
   std::int64_t loop_stages = 1;
   std::optional<std::size_t> stepped = {};
   bool whole_rows = false;  // each warp of a matrix instruction has all columns of its rows

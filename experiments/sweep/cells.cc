@@ -230,7 +230,7 @@ std::size_t threads_for(std::size_t rows) {
   return std::clamp<std::size_t>(rows / kRowsOfThread, 1, processors);
 }
 
-// So many stores in addition to a store; fewer where they cannot be opened.
+// `count` further connections to a store; fewer where they cannot be opened.
 std::vector<Store> others(const Store& store, std::size_t count) {
   std::vector<Store> out;
   while (out.size() < count) {

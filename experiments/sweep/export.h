@@ -60,8 +60,8 @@ using VisitTableRow =
     std::function<void(const std::vector<TableColumn>& columns, const std::vector<base::Value>& cells)>;
 void each_table_row(const Store& store, const StoredSweep& sweep, const VisitTableRow& visit);
 
-// The whole table as columns, for readers of millions of rows: the same cells. So many threads read a part each, with
-// connections of their own; 0: as many as there are processors and rows for.
+// The whole table as columns, for readers of millions of rows: the same cells. Each of `threads` threads reads a part
+// by its own connection; 0: as many as there are processors and rows for.
 base::Cells table_cells(const Store& store, const StoredSweep& sweep, std::size_t threads = 0);
 
 // Writes the table piece by piece and returns its number of rows. CSV has a header line, and empty cells for unknown

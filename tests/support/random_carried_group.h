@@ -138,13 +138,7 @@ inline tile::RProgram any_carried_program(const arch::ArchSpec& chip, const std:
       if (s.axes[a].name == "n") loop.axes.back() = static_cast<int>(a);
   }
   tile::RProgram p = RandomGroup(e, chip, loop).any();
-  base::Diagnostics diags;
-  for (const tile::Group& group : tile::groups_of(p, chip))
-    if (!tile::layout_of(p, group, chip, diags)) {
-      RC_LOG() << diags.sentences().front() << '\n';
-      RC_ASSERT(diags.sentences().front().find("scratchpad bytes a block") != std::string::npos);
-      RC_DISCARD("no kernel");
-    }
+  discard_unless_it_fits(p, chip);
   return p;
 }
 

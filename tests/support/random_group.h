@@ -300,4 +300,15 @@ inline tile::RProgram any_group_program(const arch::ArchSpec& chip) {
   return p;
 }
 
+// Discards a program that the chip's scratchpad does not hold; any other refusal of its groups is a failure.
+inline void discard_unless_it_fits(const tile::RProgram& p, const arch::ArchSpec& chip) {
+  base::Diagnostics diags;
+  for (const tile::Group& group : tile::groups_of(p, chip))
+    if (!tile::layout_of(p, group, chip, diags)) {
+      RC_LOG() << diags.sentences().front() << '\n';
+      RC_ASSERT(diags.sentences().front().find("scratchpad bytes a block") != std::string::npos);
+      RC_DISCARD("no kernel");
+    }
+}
+
 }  // namespace tilescope::tests

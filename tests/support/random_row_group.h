@@ -164,13 +164,7 @@ inline tile::RProgram any_row_program(const arch::ArchSpec& chip, const std::str
                                   [&](const arch::ComputeSpec& c) { return c.name == instruction; });
   RC_ASSERT(found != chip.compute.end());
   tile::RProgram p = RandomRowGroup(chip, *found).any();
-  base::Diagnostics diags;
-  for (const tile::Group& group : tile::groups_of(p, chip))
-    if (!tile::layout_of(p, group, chip, diags)) {
-      RC_LOG() << diags.sentences().front() << '\n';
-      RC_ASSERT(diags.sentences().front().find("scratchpad bytes a block") != std::string::npos);
-      RC_DISCARD("no kernel");
-    }
+  discard_unless_it_fits(p, chip);
   return p;
 }
 

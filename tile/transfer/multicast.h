@@ -20,7 +20,7 @@ std::int64_t sharing_blocks(const StageProgram& p, std::size_t input);
 // Why the chip cannot run the program's clusters; empty where it can, or where the program has none.
 std::string cluster_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
-// The program with clusters of so many blocks along a spatial axis; nullopt where cluster_refusal has a reason.
+// The program with these clusters; nullopt where cluster_refusal has a reason.
 std::optional<StageProgram> with_cluster(StageProgram p, BlockCluster cluster, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

@@ -195,7 +195,8 @@ void run_phase() {
   check_no_thread_waits();
 }
 
-constexpr long long kAlignment = 1024;  // of a block's scratchpad
+// Scratchpads of a cluster's blocks begin at multiples of this, so that addresses in all of them are swizzled alike.
+constexpr long long kAlignment = 1024;
 
 long long pitch_of(const KernelEntry& k) { return (k.shared_bytes + kAlignment - 1) / kAlignment * kAlignment; }
 long long bytes_of_scratchpads(const KernelEntry& k) { return (k.cluster - 1) * pitch_of(k) + k.shared_bytes; }

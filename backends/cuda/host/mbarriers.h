@@ -35,8 +35,8 @@ class Mbarriers {
   bool is_over(const RingPhase& phase);
   // A warp has waited for the phase and may use the data that it brought.
   void awaited(const RingPhase& phase);
-  // Starts a bulk copy of a box, which lands at once or later: in each of the blocks whose scratchpads are so many
-  // bytes away, for the phase of the mbarrier there.
+  // Starts a bulk copy of a box, which lands at once or later, in each of `blocks`, for the phase of the mbarrier
+  // there. A block is given by the bytes from the running thread's scratchpad to its own.
   void bring(const RingPhase& phase, const tilescope_tensor_map& tensor, const int* at, char* to,
              const std::vector<long long>& blocks);
   // Advances the time; bulk copies that are due land.

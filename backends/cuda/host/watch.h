@@ -39,7 +39,7 @@ void mbarrier_over(const void* mbarrier);
 void comes();
 void warp_arrives(const void* mbarrier);
 void mbarrier_awaited(const void* mbarrier);
-// The running thread starts a bulk copy of a box, which is from or to the scratchpads of so many blocks.
+// The running thread starts a bulk copy of a box, from the scratchpad of its block or to those of `blocks` blocks.
 void box_asked(const Box& box, long long blocks = 1);
 // A bulk copy of the running thread reads memory; it writes to the scratchpad until the mbarrier's current phase ends.
 void bulk_reads(const void* from, int bytes);

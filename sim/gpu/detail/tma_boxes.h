@@ -29,7 +29,7 @@ class TmaBoxLines {
   std::int64_t warp() const { return warp_; }
   // Of the whole box, zeros included.
   std::int64_t bytes() const { return bytes_; }
-  // In the scratchpads of so many blocks.
+  // In the scratchpads of `blocks` blocks.
   lower::CopyCount count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes, std::int64_t blocks = 1) const;
   // Row by row.
   std::vector<BoxLine> lines(const Uniforms& u) const;
