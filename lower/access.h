@@ -50,12 +50,18 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
-  // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0: no swizzle. Only TmaBox and
-  // Wgmma access a swizzled array, and their offsets ignore the swizzle.
+  // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0: no swizzle. Only TmaBox,
+  // Wgmma and copies between a piece and registers access a swizzled array, and their offsets ignore the swizzle.
   std::int64_t swizzled_row = 0;
 
   bool operator==(const Buffer&) const = default;
 };
+
+// Bytes of the pieces of a swizzled row that stay together (PTX ISA, "Swizzling Modes").
+inline constexpr std::int64_t kSwizzledPiece = 16;
+
+// The byte of a shared array at which the one lies that would be at `byte` if its rows were not swizzled.
+std::int64_t swizzled_byte(const Buffer& b, std::int64_t byte);
 
 // `offset` counts elements of the buffer.
 struct Access {

@@ -211,10 +211,9 @@ class StatementCheck {
   void copy(const Copy& c, const std::string& path) const {
     const Buffer &to = of_.buffer(c.to), &from = of_.buffer(c.from);
     if (to.dtype != from.dtype) of_.wrong(path, "copies {} to {}", base::name_of(from.dtype), base::name_of(to.dtype));
-    if (to.swizzled_row != 0 || from.swizzled_row != 0)
-      of_.wrong(path, "copies from or to swizzled rows, which TMA alone can");
     if (c.gather) gather(*c.gather, c, path + ".gather");
     const std::int64_t bytes = c.elements * base::size_of(to.dtype).n, widest = arch::widest_access_of(of_.chip).n;
+    if (to.swizzled_row != 0 || from.swizzled_row != 0) swizzled(c, bytes, path);
     if (!power_of_two(c.elements) || (c.elements > 1 && bytes > widest))
       of_.wrong(path, "an access of {} elements, {} B: expected a power of two of elements, at most {} B", c.elements,
                 bytes, widest);
@@ -231,6 +230,12 @@ class StatementCheck {
     else if (bytes < of_.chip.core.async_copy->n)
       of_.wrong(path, "{} copies at least {} B asynchronously, not {}", of_.chip.name, of_.chip.core.async_copy->n,
                 bytes);
+  }
+  void swizzled(const Copy& c, std::int64_t bytes, const std::string& path) const {
+    if (of_.buffer(c.to).space != Space::kRegister && of_.buffer(c.from).space != Space::kRegister)
+      of_.wrong(path, "copies memory from or to swizzled rows, which TMA alone can");
+    else if (bytes > kSwizzledPiece)
+      of_.wrong(path, "an access of {} B to swizzled rows, whose pieces have {} B", bytes, kSwizzledPiece);
   }
   void gather(const Gather& g, const Copy& c, const std::string& path) const {
     if (of_.buffer(c.from).space != Space::kGlobal) of_.wrong(path, "a copy that gathers goes from memory");

@@ -5,8 +5,11 @@
 
 #include "base/dtype.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
+
+std::int64_t swizzled_byte(const Buffer& b, std::int64_t byte) { return tile::swizzled(byte, b.swizzled_row); }
 
 std::int64_t reach_of(const Kernel& k, const SharedOperand& o, std::int64_t along, std::int64_t deep) {
   const Buffer& b = k.buffers[static_cast<std::size_t>(o.at.buffer)];

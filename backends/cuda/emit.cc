@@ -185,7 +185,7 @@ class KernelEmitter {
     const auto inside = ended(formulas_.conditions(copy.inside), " &&", ",");
     std::vector<std::string> arguments = when;
     arguments.insert(arguments.end(), inside.begin(), inside.end());
-    arguments.push_back(fmt::format("&{},", formulas_.element(copy.to)));
+    arguments.push_back(fmt::format("&{},", formulas_.piece(copy.to)));
     arguments.push_back(fmt::format("&{});", formulas_.source(copy)));
     const std::string call = fmt::format("{}{}{}<{}>(", verb(copy), inside.empty() ? "" : "_or_zero",
                                          when.empty() ? "" : "_if", copy.elements);

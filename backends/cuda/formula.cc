@@ -81,12 +81,19 @@ std::string Formulas::affine(const Affine& a) const {
   return out;
 }
 
+std::string Formulas::piece(const lower::Access& a) const {
+  const lower::Buffer& b = kernel_.buffers[static_cast<std::size_t>(a.buffer)];
+  if (b.swizzled_row == 0) return element(a);
+  const std::string& name = names_.buffers[static_cast<std::size_t>(a.buffer)];
+  return fmt::format("{}[swizzled<{}, {}>({})]", name, type_of(b.dtype), b.swizzled_row, affine(a.offset));
+}
+
 std::string Formulas::element(const lower::Access& a) const {
   return fmt::format("{}[{}]", names_.buffers[static_cast<std::size_t>(a.buffer)], affine(a.offset));
 }
 
 std::string Formulas::source(const lower::Copy& c) const {
-  if (!c.gather) return element(c.from);
+  if (!c.gather) return piece(c.from);
   const lower::Gather& g = *c.gather;
   Affine all = c.from.offset;
   all.constant += (g.extent - 1) * g.stride;

@@ -292,6 +292,14 @@ TILESCOPE_DEVICE Integer floor_mod(Integer a, Integer b) {
   return a % b + (a % b < 0 ? b : 0);
 }
 
+// The element at which the one of such an index lies in rows of `Row` bytes whose pieces of 16 bytes are swizzled. The
+// array begins where eight such rows would.
+template <class T, int Row>
+TILESCOPE_DEVICE int swizzled(int index) {
+  constexpr int size = static_cast<int>(sizeof(T));
+  return (index * size ^ (index * size >> 7 & (Row / 16 - 1)) << 4) / size;
+}
+
 // The widest access of one instruction that divides so many bytes.
 TILESCOPE_DEVICE constexpr int tilescope_piece(int bytes) {
   return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;

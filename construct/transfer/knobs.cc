@@ -63,6 +63,7 @@ void other_transfers(const StageProgram& p, const LayoutRules& rules, std::vecto
   }
 }
 
+// Blocks of a cluster wait for each other's copies, which one more stage gives time to.
 void other_clusters(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   constexpr std::array<std::int64_t, 2> kBlocks = {2, 4};
   if (!p.by_tma() || !rules.arch.core.tma->max_cluster) return;
@@ -73,7 +74,10 @@ void other_clusters(const StageProgram& p, const LayoutRules& rules, std::vector
   for (std::size_t axis = 0; axis < p.space->spatial; ++axis)
     for (const std::int64_t blocks : kBlocks)
       if (const tile::BlockCluster cluster{axis, blocks}; cluster != p.cluster)
-        if (std::optional<StageProgram> q = tile::with_cluster(p, cluster, rules.arch)) out.push_back(std::move(*q));
+        if (std::optional<StageProgram> q = tile::with_cluster(p, cluster, rules.arch)) {
+          out.push_back(*q);
+          if (++q->num_stages <= max_stages(p, rules.arch)) out.push_back(std::move(*q));
+        }
 }
 
 void keep_clusters_that_fit(StageProgram& p, const arch::ArchSpec& chip) {
@@ -91,9 +95,8 @@ std::array<std::int64_t, 3> result_paddings(const StageProgram& p, const arch::A
 
 double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
   const arch::ScratchpadLevel& banks = *arch::scratchpad_of(chip);
-  const std::int64_t warp = chip.core.warp;
-  const model::ResultGathering of = model::of_results(
-      p, [&](const auto& entry) { return model::gathering(entry, p, warp, arch::widest_access_of(chip)); });
+  const model::ResultGathering of =
+      model::of_results(p, [&](const auto& entry) { return model::gathering(entry, p, chip.core); });
   double passes = 0;
   for (const model::ResultAccess* a : {&of.write, &of.read})
     if (a->per_warp > 0)
@@ -131,8 +134,7 @@ void place_results(StageProgram& p, const LayoutRules& rules) {
 void other_stores(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   if (rules.direct_stores || arch::scratchpad_of(rules.arch) == nullptr) return;
   const tile::OperandPlan& now = p.operands.back();
-  // In TMA boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill
-  // sectors.
+  // In TMA boxes of every row that the engine can store: long ones are fewer, short ones fit more tiles.
   if (const auto& tma = rules.arch.core.tma)
     for (base::Bytes row = tma->row; row.n >= tma->granule.n; row.n /= 2)
       if (row.n / p.space->output.element.n != now.box && !tile::store_by_tma(out.emplace_back(p), row, rules.arch))

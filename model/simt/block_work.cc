@@ -264,9 +264,10 @@ class Worker {
       work_.store.issue_cycles += issue_cycles(out.kept_per_warp);
       add_written(work_.store, work_.store_passes, *out.kept);
     }
+    add_integer(work_.store, out.beside);
+    work_.store.copy_cycles += out.lines * m_.tma_line_cycles.value_or(0);
     if (out.stores) {
       work_.store.issue_cycles += issue_cycles(out.stores_per_warp);
-      add_integer(work_.store, out.beside);
       add_memory(work_.store, out.access, out.stores_per_warp * warps_);
     }
     for (std::size_t i = 0; i < out.gathered.size(); ++i) {

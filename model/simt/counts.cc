@@ -276,14 +276,18 @@ class BlockCounter {
     if (kernel_.stays()) return;
     const ResultAccess& stores = asked_.back() =
         of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, g_.warp); });
-    if (!stores.by_engine) {
+    if (stores.by_engine) {
+      c.lines = stores.per_warp * warps();
+    } else {
       c.stores = true;
       c.stores_per_warp = stores.per_warp;
       c.beside = instructions_beside_stores(p_, stores.per_warp, g_);
       c.access = memory_access_of(stores.access);
     }
     const ResultGathering gathered =
-        of_results(p_, [&](const auto& entry) { return gathering(entry, p_, g_.warp, g_.max_access()); });
+        of_results(p_, [&](const auto& entry) { return gathering(entry, p_, g_.engines); });
+    // Every access has an address of its own where pieces change places.
+    if (gathered.swizzled) c.beside += gathered.write.per_warp;
     for (const ResultAccess* a : {&gathered.write, &gathered.read}) {
       if (a->per_warp <= 0) continue;
       c.gathered.push_back(cached_access(a->access, a->per_warp * warps(), 0, g_, table()));

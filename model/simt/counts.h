@@ -70,7 +70,9 @@ struct ResultCounts {
   std::optional<CachedAccess> kept;  // writes to the scratchpad, where the results stay
   double kept_per_warp = 0;
   bool stores = false;  // threads store to memory
-  double stores_per_warp = 0, beside = 0;
+  double stores_per_warp = 0;
+  double beside = 0;  // integer instructions of one warp, for addresses and guards
+  double lines = 0;   // that the TMA engine stores for the block
   MemoryAccess access;
   base::FixedVector<CachedAccess, 2> gathered;  // writes to the scratchpad and reads from it
   base::FixedVector<double, 2> issued;          // instructions of a warp for each entry of `gathered`

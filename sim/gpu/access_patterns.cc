@@ -38,6 +38,7 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
     form.constant += memory ? bases[static_cast<std::size_t>(b.global)] : b.offset_bytes;
     (memory ? has_memory_ : has_shared_) = true;
     if (memory) memory_is_source_ = side == &copy.from;
+    if (!memory) scratchpad_ = &b;
   }
   std::vector<int> all;
   const auto need = [&](const LaneForm& f) {
@@ -97,7 +98,9 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   if (!some) return false;
   if (has_shared_) {
     shared_common_ = indices_.common(shared_, u, splits_);
-    key_.push_back(base::floor_mod(shared_common_, shapes_.banks.width));
+    // Places of swizzled pieces repeat after eight rows.
+    const std::int64_t row = scratchpad_->swizzled_row, repeats = row > 0 ? 8 * row : shapes_.banks.width;
+    key_.push_back(base::floor_mod(shared_common_, repeats));
   }
   return true;
 }
@@ -146,7 +149,8 @@ AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {
     // What lies outside a tensor is written as zeros: the scratchpad's side of a copy from memory always happens.
     if (!has_shared_ || !when || (!inside && !has_memory_)) continue;
     shared.active[static_cast<std::size_t>(lane)] = true;
-    shared.at[static_cast<std::size_t>(lane)] = shared_common_ + indices_.lane_part(shared_, warp, lane, patterns);
+    const std::int64_t linear = shared_common_ + indices_.lane_part(shared_, warp, lane, patterns);
+    shared.at[static_cast<std::size_t>(lane)] = lower::swizzled_byte(*scratchpad_, linear);
   }
   p.count.global = counted(static_cast<std::int64_t>(p.memory.size()), bytes_);
   if (has_shared_) {

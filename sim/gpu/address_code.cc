@@ -109,7 +109,8 @@ class AddressCodeMaker {
       for (const Affine& index : c->indices)
         if (const Linear value = linear(index); !value.terms.empty()) sum(value.terms);
     }
-    lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind) { address(a); });
+    const bool copied = std::holds_alternative<lower::Copy>(s.what);
+    lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind) { address(a, copied); });
     if (const auto* c = std::get_if<lower::Copy>(&s.what); c != nullptr && c->gather) gathered_address();
   }
 
@@ -230,7 +231,14 @@ class AddressCodeMaker {
     return level;
   }
 
-  void address(const lower::Access& a) {
+  // A row's pieces have places of their own, each found by one instruction from where the row's first one is.
+  void swizzle(const lower::Buffer& b, const Linear& at, std::size_t level) {
+    const std::int64_t byte = at.constant * base::size_of(b.dtype).n, row = b.swizzled_row;
+    if (!swizzled_.insert({open_[level].loop, at.terms, byte % row / lower::kSwizzledPiece}).second) return;
+    issue(level, &OverheadInstructions::integer, 1);
+  }
+
+  void address(const lower::Access& a, bool copied) {
     const lower::Buffer& b = kernel_.buffers[static_cast<std::size_t>(a.buffer)];
     if (b.space == lower::Space::kRegister) return;
     Linear at = linear(a.offset);
@@ -238,6 +246,7 @@ class AddressCodeMaker {
     if (shared)  // arrays of the scratchpad lie a constant apart
       for (auto& term : at.terms) term.second *= base::size_of(b.dtype).n;
     const std::size_t level = level_of(at.terms);
+    if (copied && b.swizzled_row > 0) swizzle(b, at, level);
     const int array = shared ? -1 : a.buffer;
     keep(array, at.terms);
     if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;
@@ -299,6 +308,7 @@ class AddressCodeMaker {
   std::set<std::pair<const Loop*, int>> values_;
   std::set<std::pair<const Loop*, Terms>> sums_;
   std::set<std::tuple<const Loop*, int, Terms>> addresses_;
+  std::set<std::tuple<const Loop*, Terms, std::int64_t>> swizzled_;
   std::set<Terms> kept_sums_;  // wanted in a loop inside the one that they are computed in
   std::set<std::pair<int, Terms>> kept_addresses_;
   std::set<std::tuple<const Loop*, Terms, std::int64_t, std::int64_t>> guards_;

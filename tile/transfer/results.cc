@@ -35,6 +35,12 @@ base::Bytes result_tile_bytes(const StageProgram& p) {
   return result_element(p) * data_tile_elements(p.space->output, p.block, plan.padding);
 }
 
+base::Bytes swizzled_result_row(const StageProgram& p, const arch::TmaSpec& tma) {
+  const base::Bytes row = p.space->output.element * p.operands.back().box;
+  const bool swizzles = row.n >= shortest_row(tma).n && row.n <= tma.row.n && tma.row.n % row.n == 0;
+  return swizzles && row.n > tma.granule.n ? row : base::Bytes{0};
+}
+
 std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector) {
   const TileShape shape = data_tile(p.space->output, p.block);
   if (shape.empty()) return 1;

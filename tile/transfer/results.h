@@ -19,7 +19,7 @@ struct DirectStore {};
 struct RowStore {};
 
 // Through the scratchpad: one thread starts TMA stores, each of a box of the tensor (PTX's cp.async.bulk.tensor). Boxes
-// lie in the scratchpad as tma.h specifies, in their order.
+// lie in the scratchpad as tma.h specifies, in their order, their rows swizzled where the engine can.
 struct TmaStore {};
 
 using ResultPath = std::variant<DirectStore, RowStore, TmaStore>;
@@ -35,6 +35,9 @@ base::Bytes result_element(const StageProgram& p);
 
 // Bytes of the block's results in the scratchpad; 0 where they are stored directly.
 base::Bytes result_tile_bytes(const StageProgram& p);
+
+// Bytes of the rows of boxes of results that are swizzled; 0 where the engine swizzles none of that length.
+base::Bytes swizzled_result_row(const StageProgram& p, const arch::TmaSpec& tma);
 
 // Number of results of one thread that are contiguous both in its registers and in the tile of results; at most
 // `max_vector` bytes.

@@ -30,6 +30,12 @@ bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch
 
 }  // namespace
 
+std::int64_t swizzled(std::int64_t byte, std::int64_t row) {
+  if (row == 0) return byte;
+  const std::int64_t line = byte / (kCoreRows * kCoreRowBytes);
+  return byte ^ line % (row / kCoreRowBytes) * kCoreRowBytes;
+}
+
 bool SimtSchedule::by_tma() const {
   return std::any_of(operands.begin(), operands.end() - 1, [](const OperandPlan& o) { return o.box != 0; });
 }

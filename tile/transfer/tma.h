@@ -19,6 +19,10 @@ namespace tilescope::tile {
 // Coordinates of a box are of type `int` in emitted text.
 inline constexpr std::int64_t kMaxBoxCoordinate = (std::int64_t{1} << 31) - 1;
 
+// Where a byte lies that would be at `byte` of an array if its rows of `row` bytes were not swizzled; 0: they are not.
+// Pieces of 16 bytes change places as the number of the line of 128 bytes says (PTX ISA, "Swizzling Modes").
+std::int64_t swizzled(std::int64_t byte, std::int64_t row);
+
 // The shortest row of a box that the TMA engine copies.
 inline base::Bytes shortest_row(const arch::TmaSpec& tma) { return tma.min_row.value_or(tma.granule); }
 

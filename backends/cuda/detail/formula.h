@@ -22,6 +22,8 @@ class Formulas {
   std::string affine(const lower::Affine& a) const;
   // "A[block*64 + 3]".
   std::string element(const lower::Access& a) const;
+  // The same of a copy, whose place is swizzled where the array's rows are: "A[swizzled<half, 128>(thread*8)]".
+  std::string piece(const lower::Access& a) const;
   // What a copy reads, with the index of one that gathers: `E[T_part[0]*64 + thread]`.
   std::string source(const lower::Copy& c) const;
   // The lesser, the greater of an affine and a number.

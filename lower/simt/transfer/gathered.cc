@@ -11,7 +11,7 @@ namespace tilescope::lower {
 void GatheredLowering::add_tile() {
   CachedTile t = s_.shape_of_tile(output_);
   t.shared = s_.block.shared(s_.space().output.name + "_tile", s_.block.dtype_of(s_.results.leaving),
-                             t.ring_stage_elements, s_.place.scratchpad);
+                             t.ring_stage_elements, s_.place.scratchpad, swizzled_row());
   s_.tiles[output_] = t;
 }
 

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "lower/simt/transfer/detail/tma.h"
+#include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
+
+base::Bytes TmaStoreLowering::swizzled_row() const { return tile::swizzled_result_row(s_.p, *s_.chip.core.tma); }
 
 Affine TmaStoreLowering::in_tile(const std::vector<Affine>& at) {
   const std::int64_t box = s_.p.operands[output_].box;

@@ -5,6 +5,7 @@
 
 #include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::model {
 namespace {
@@ -42,8 +43,8 @@ ResultAccess result_stores(const tile::RowStore& /*entry*/, const StageProgram& 
   return {std::move(access), per_warp};
 }
 
-ResultGathering gathering(const tile::DirectStore& /*entry*/, const StageProgram& /*p*/, std::int64_t /*warp*/,
-                          base::Bytes /*max_access*/) {
+ResultGathering gathering(const tile::DirectStore& /*entry*/, const StageProgram& /*p*/,
+                          const arch::CoreSpec& /*core*/) {
   return {};
 }
 
@@ -55,6 +56,8 @@ ResultAccess result_stores(const tile::TmaStore& /*entry*/, const StageProgram& 
 }
 
 namespace {
+
+base::Bytes widest_access(const arch::CoreSpec& core) { return core.max_access.value_or(base::Bytes{0}); }
 
 ResultAccess gathered_write(const StageProgram& p, std::int64_t warp, base::Bytes max_access) {
   const std::int64_t vector = tile::results_side_by_side(p, max_access);
@@ -68,22 +71,26 @@ ResultAccess kept_write(const StageProgram& p, std::int64_t warp, base::Bytes ma
   return gathered_write(p, warp, max_access);
 }
 
-ResultGathering gathering(const tile::RowStore& /*entry*/, const StageProgram& p, std::int64_t warp,
-                          base::Bytes max_access) {
-  ResultGathering out{gathered_write(p, warp, max_access), {}};
-  out.read.access = pieces_in_rows(p, p.space->inputs.size(), warp, tile::result_element(p));
+ResultGathering gathering(const tile::RowStore& /*entry*/, const StageProgram& p, const arch::CoreSpec& core) {
+  ResultGathering out{gathered_write(p, core.warp, widest_access(core)), {}};
+  out.read.access = pieces_in_rows(p, p.space->inputs.size(), core.warp, tile::result_element(p));
   out.read.per_warp = rows_per_warp(p, out.read.access);
   return out;
 }
 
 // The engine reads all bytes in the order in which they lie, 16 of a bank group's at a time.
-ResultGathering gathering(const tile::TmaStore& /*entry*/, const StageProgram& p, std::int64_t warp,
-                          base::Bytes max_access) {
+ResultGathering gathering(const tile::TmaStore& /*entry*/, const StageProgram& p, const arch::CoreSpec& core) {
   constexpr std::int64_t kPiece = 16, kTogether = 8;
-  ResultGathering out{gathered_write(p, warp, max_access), {{kPiece, kTogether}, 0, true}};
+  ResultGathering out{gathered_write(p, core.warp, widest_access(core)), {{kPiece, kTogether}, 0, true}};
+  if (const base::Bytes row = tile::swizzled_result_row(p, *core.tma); row.n > 0) {
+    WarpAccess at = out.write.access.addresses();
+    for (std::int64_t& offset : at.offset) offset = tile::swizzled(offset, row.n);
+    out.write.access = AccessPattern(at);
+    out.swizzled = true;
+  }
   out.read.access.add(kTogether, kPiece);
-  out.read.per_warp =
-      static_cast<double>(tile::result_tile_bytes(p).n * warp) / static_cast<double>(kPiece * kTogether * p.threads());
+  out.read.per_warp = static_cast<double>(tile::result_tile_bytes(p).n * core.warp) /
+                      static_cast<double>(kPiece * kTogether * p.threads());
   return out;
 }
 

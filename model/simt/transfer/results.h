@@ -22,17 +22,14 @@ ResultAccess result_stores(const tile::DirectStore&, const tile::StageProgram& p
 ResultAccess result_stores(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp);
 ResultAccess result_stores(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp);
 
-// Writes to the scratchpad and reads from it; empty where results do not pass through it. `max_access` bounds the width
-// of one access.
+// Writes to the scratchpad and reads from it; empty where results do not pass through it.
 struct ResultGathering {
   ResultAccess write, read;
+  bool swizzled = false;  // a thread permutes the pieces of each address that it writes to
 };
-ResultGathering gathering(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp,
-                          base::Bytes max_access);
-ResultGathering gathering(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp,
-                          base::Bytes max_access);
-ResultGathering gathering(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp,
-                          base::Bytes max_access);
+ResultGathering gathering(const tile::DirectStore&, const tile::StageProgram& p, const arch::CoreSpec& core);
+ResultGathering gathering(const tile::RowStore&, const tile::StageProgram& p, const arch::CoreSpec& core);
+ResultGathering gathering(const tile::TmaStore&, const tile::StageProgram& p, const arch::CoreSpec& core);
 
 // Calls `ask` with the program's own result path.
 template <class Question>

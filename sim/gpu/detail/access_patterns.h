@@ -97,6 +97,7 @@ class AccessPatterns {
   bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
   std::int64_t element_bytes_ = 1, bytes_ = 0;  // of an element, of one lane's access
   LaneForm memory_, shared_;
+  const lower::Buffer* scratchpad_ = nullptr;  // where it has one
   std::optional<Gathered> gathered_;
   std::vector<GuardForm> guards_;
   std::vector<int> mixed_;

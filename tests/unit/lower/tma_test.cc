@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "lower/check.h"
 #include "lower/print.h"
 #include "tests/support/build.h"
 #include "tests/support/interpreted.h"
@@ -120,6 +121,20 @@ TEST_F(PlantedInBoxes, StoresOfWhatIsNotWholeAreFound) {
       if (auto* store = std::get_if<TmaStore>(&s.what)) store->dims[0].at.constant += 1;
   });
   EXPECT_NE(result_of(m), "") << "a row further down";
+}
+
+TEST_F(PlantedInBoxes, CopiesOfMoreThanAPieceToSwizzledRowsAreRefused) {
+  program_.simt()[0] = tile::with_tma_stores(program_.simt()[0], {32}, h100()).value();
+  Module m = tests::lowered(program_, h100());
+  each_body(m.kernels[0].body, [](std::vector<Statement>& body) {
+    for (Statement& s : body)
+      if (auto* copy = std::get_if<Copy>(&s.what)) copy->elements = 16;
+  });
+  base::Diagnostics diags;
+  const base::Position place{diags.add_source("kernel"), 1, 1};
+  EXPECT_FALSE(check(m, h100(), [&](std::string_view) { return place; }, diags));
+  ASSERT_FALSE(diags.errors().empty());
+  EXPECT_THAT(diags.errors().front().text, HasSubstr("an access of 32 B to swizzled rows, whose pieces have 16 B"));
 }
 
 TEST_F(PlantedInBoxes, ArrivalsThatLackAreFound) {

@@ -14,6 +14,7 @@
 #include "model/simt/warp_access.h"
 #include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::model {
 namespace {
@@ -117,6 +118,32 @@ tile::StageProgram scaled(const char* sizes) {
 
 // A lane has 64 results in two rows: it multiplies two scales of rows by that of the columns, and adds each result
 // once. Eight rows of a warp's first results are 1024 elements apart in A, eight in S, which is a sector each.
+// A block of 128x128 results in f16 leaves by TMA. Its panels have 128 rows each, every row is a line to the engine,
+// and four lanes' results of eight rows fill all banks once, whatever the rows' length.
+TEST(ResultsByTma, AreALineARow) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  const Machine& m = tests::machine("h100_pcie");
+  for (const std::int64_t row : {16, 32, 64, 128}) {
+    const auto p = tile::with_tma_stores(of_groups("m=512,n=512,k=512"), {row}, chip);
+    ASSERT_TRUE(p.has_value());
+    const OwnCounts own(*p, m);
+    const ResultCounts& out = own.counts.output;
+    const auto results = static_cast<double>(tile::data_tile_elements(p->space->output, p->block));
+    EXPECT_DOUBLE_EQ(out.lines, results * 2 / static_cast<double>(row));
+    ASSERT_EQ(out.gathered.size(), 2U);
+    EXPECT_EQ(out.gathered[0].use.passes, 1) << row;
+    EXPECT_EQ(out.beside > 0, row > 16) << "the address of a piece that changes places";
+  }
+  // The engine's interval alone: twice as long, a kernel of few steps is slower by its lines.
+  arch::ArchSpec slow = chip;
+  slow.core.tma->line_interval = {20 * chip.core.tma->line_interval->n};
+  const auto p = tile::with_tma_stores(of_groups("m=14592,n=1024,k=32"), {16}, chip);
+  ASSERT_TRUE(p.has_value());
+  const auto at = estimate_stage(*p, m), slower = estimate_stage(*p, make_machine(slow));
+  ASSERT_TRUE(at && slower);
+  EXPECT_GT(slower->total_us, 2 * at->total_us);
+}
+
 TEST(Scales, AreAMultiplyAddAResultAndStep) {
   const OwnCounts own(scaled("m=512,n=512,k=1024"), tests::machine("h200"));
   EXPECT_EQ(own.counts.promotions, 64 + 2);

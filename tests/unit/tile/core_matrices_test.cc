@@ -3,6 +3,8 @@
 
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -126,6 +128,21 @@ TEST(Boxes, AreTheCanonicalLayoutsWithSwizzling) {
         }
       EXPECT_EQ(a.below, 8 * box);
       EXPECT_EQ(core_offset(a, 0, box), 128 * box) << "the next panel begins behind the last row";
+    }
+}
+
+// "Swizzling Modes" of the PTX ISA draw which piece of 16 bytes lies where in lines of 128 bytes, which repeat.
+TEST(Boxes, SwizzlePiecesAsDrawn) {
+  const std::vector<std::pair<std::int64_t, std::vector<std::string>>> drawn = {
+      {32, {"01234567", "10325476"}},
+      {64, {"01234567", "10325476", "23016745", "32107654"}},
+      {128, {"01234567", "10325476", "23016745", "32107654", "45670123", "54761032", "67452301", "76543210"}}};
+  for (const auto& [row, lines] : drawn)
+    for (std::int64_t byte = 0; byte < 4096; ++byte) {
+      const std::string& line = lines[static_cast<std::size_t>(byte / 128) % lines.size()];
+      const auto place = static_cast<std::int64_t>(line.find(static_cast<char>('0' + byte % 128 / 16)));
+      EXPECT_EQ(swizzled(byte, row), byte / 128 * 128 + place * 16 + byte % 16) << row << " " << byte;
+      EXPECT_EQ(swizzled(byte, 0), byte);
     }
 }
 

@@ -17,6 +17,8 @@ class GatheredLowering : public ResultsLowering {
  protected:
   void add_tile() override;
   const CachedTile& tile() const { return s_.tiles[output_]; }
+  // Bytes of the tile's rows that are swizzled; here none are.
+  virtual base::Bytes swizzled_row() const { return {0}; }
   // The element of the tile at coordinates of it; here row by row.
   virtual Affine in_tile(const std::vector<Affine>& at);
   // What a thread does behind its own writes, before it meets the others.

@@ -12,6 +12,7 @@ class TmaStoreLowering final : public GatheredLowering {
   using GatheredLowering::GatheredLowering;
 
  private:
+  base::Bytes swizzled_row() const override;
   Affine in_tile(const std::vector<Affine>& at) override;
   Body written() override;
   Body leave_tile() override;
