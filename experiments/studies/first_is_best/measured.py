@@ -10,11 +10,15 @@ of h200; those of h100_sxm are kept back. --rows takes other programs with measu
 Prints, for products and for other operators, the measured time of the first program over that of the best one
 (geometric mean), how many are within 5 and 15 %, the best of the first ten, Spearman's rank correlation, and two null
 models: a program by chance (geometric mean of the list) and the program with the largest tile.
+
+--simulate N draws N programs of each kind of inner loop by --seed and prints their simulated times, a part of the chip
+(--mode scaled), and their predicted ones, each over the measured time: median, and mean error.
 """
 
 import gzip
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -31,17 +35,21 @@ def read(path):
         return [json.loads(line) for line in file]
 
 
-def predictions(options, chip, rows):
-    """Predicted microseconds by id."""
+def times(options, chip, rows, verb, key):
+    """Microseconds by id, as `tilescope VERB` gives them under KEY."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as batch:
         for row in rows:
             batch.write(json.dumps(row) + "\n")
         batch.flush()
-        done = subprocess.run([options.build / "tilescope", "predict", "--arch", chip, "--batch", batch.name, "--json"],
-                              capture_output=True, text=True)
+        done = subprocess.run([options.build / "tilescope", *verb, "--arch", chip, "--batch", batch.name, "--json"],
+                              stdout=subprocess.PIPE, stderr=None if sys.stderr.isatty() else subprocess.PIPE, text=True)
     if not done.stdout:
-        sys.exit(done.stderr.strip())
-    return {row["id"]: row["predicted_us"] for row in json.loads(done.stdout)["rows"] if "predicted_us" in row}
+        sys.exit((done.stderr or "").strip())
+    return {row["id"]: row[key] for row in json.loads(done.stdout)["rows"] if key in row}
+
+
+def predictions(options, chip, rows):
+    return times(options, chip, rows, ["predict"], "predicted_us")
 
 
 def is_product(program):
@@ -72,10 +80,37 @@ def print_summary(chip, title, found):
           f"{geometric([f['chance'] for f in found]):7.2f} {geometric([f['largest'] for f in found]):8.2f}")
 
 
+def kind(program):
+    """What multiplies in the program's inner loop, and whether TMA copies: "wgmma, TMA"."""
+    nodes = program["nodes"]
+    units = sorted({node["mma"]["name"].split(".")[0] for node in nodes if "mma" in node}) or ["scalar"]
+    return ", ".join(units + (["TMA"] if any("tma" in node.get("copy", {}).values() for node in nodes) else []))
+
+
+def print_simulated(options, chip, programs, predicted):
+    by_kind = {}
+    for program in programs:
+        by_kind.setdefault(kind(program), []).append(program)
+    print("chip       inner loop    programs | simulated   error | predicted   error")
+    for name, group in sorted(by_kind.items()):
+        drawn = random.Random(options.seed).sample(group, min(options.simulate, len(group)))
+        simulated = times(options, chip, drawn, ["simulate", "--mode", "scaled"], "simulated_us")
+        known = [p for p in drawn if p["id"] in simulated and p["id"] in predicted]
+        if not known:
+            continue
+        columns = []
+        for us in (simulated, predicted):
+            ratios = [us[p["id"]] / p["measured_us"] for p in known]
+            columns.append(f"{statistics.median(ratios):9.2f} {statistics.fmean(abs(r - 1) for r in ratios):7.0%}")
+        print(f"{chip:10} {name:13} {len(known):8} | {columns[0]} | {columns[1]}", flush=True)
+
+
 def add_options(parser):
     parser.add_argument("--chip", action="append", help="a chip with measured rows; all of them by default")
     parser.add_argument("--rows", type=pathlib.Path, help="programs with measured_us, of the one --chip")
     parser.add_argument("--operators", action="store_true", help="a line for each operator too")
+    parser.add_argument("--simulate", type=int, default=0, metavar="N", help="simulate N programs of each kind too")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw of --simulate")
 
 
 def run(options, parser):
@@ -100,3 +135,5 @@ def run(options, parser):
         print_summary(chip, "products", [f for f in found.values() if f["product"]])
         print_summary(chip, "others", [f for f in found.values() if not f["product"]])
         print_summary(chip, "all", list(found.values()))
+        if options.simulate:
+            print_simulated(options, chip, programs, predicted)
