@@ -76,7 +76,10 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
   }
   if (c.copies) {
     rounds = std::max(1.0, std::ceil(rounds - 1e-9));
-    waits.staged = memory * rounds + m.scratchpad_latency_cycles;
+    // A tile that an engine brings is there when its last line is, and blocks side by side ask for what they share in
+    // the same step: one fetches it from where the kernel found it, and all wait for that.
+    const double last_line = c.program->by_tma() ? cold : memory;
+    waits.staged = last_line * rounds + m.scratchpad_latency_cycles;
     // A slot is free when the other blocks of a cluster say so.
     if (c.program->cluster.blocks > 1) waits.staged += m.cluster_latency_cycles;
     waits.first += std::max(0.0, cold - memory) * rounds;
