@@ -12,6 +12,7 @@
 #include "base/integer.h"
 #include "construct/detail/kernel_schedules.h"
 #include "construct/detail/online_reduction.h"
+#include "construct/detail/output_tiles.h"
 #include "construct/detail/ranking.h"
 #include "construct/microkernel/detail/knobs.h"
 #include "model/simt/estimate.h"
@@ -31,10 +32,7 @@ using tile::Extents;
 using tile::RProgram;
 using tile::StageProgram;
 
-constexpr std::size_t kTiles = 12;       // output tiles of one run that are scheduled
-constexpr std::size_t kMaxTiles = 4096;  // that are looked at
-// Of the extents along an axis but the whole: rows that are kept are of so many elements at most, or whole.
-constexpr std::int64_t kLongest = 1024;
+constexpr std::size_t kTiles = 12;  // output tiles of one run that are scheduled
 // Of what a block may have of the scratchpad: kept tiles are counted as if all were there at once.
 constexpr double kMaxKept = 4;
 // Times over the best one at which a tile is given up, once all its kept rows have been padded together. The programs
@@ -43,6 +41,52 @@ constexpr double kPaddingIsClose = 1.1;
 // Of an axis along which a run is carried on.
 constexpr std::int64_t kCarriedSteps[] = {16, 32, 64, 128};
 constexpr std::int64_t kLoopStages[] = {2, 1};  // of which a block holds the tiles
+
+// Where a run is carried on: along what, so far in a step, and of how many steps a block holds the tiles.
+struct OnlineSteps {
+  const OnlineAxis* along = nullptr;
+  std::int64_t step = 1, ring = 1;
+
+  // The axis along which the run is carried on through a stage, and whether the stage has a step's part of it.
+  std::optional<std::size_t> axis(std::size_t i) const { return along == nullptr ? std::nullopt : along->axes[i]; }
+  bool is_carried(std::size_t i, const tile::TileSpace& space) const {
+    return along != nullptr && along->carried(i, space);
+  }
+  bool is_stepped(std::size_t i, const tile::TileSpace& space) const {
+    return axis(i).has_value() && !is_carried(i, space);
+  }
+};
+
+// Whether a stage's results pass along one of the edges in registers, which are the level of that name, or elsewhere.
+bool passes(const std::vector<tile::Edge>& edges, std::size_t from, const std::string& registers, bool in_registers) {
+  return std::any_of(edges.begin(), edges.end(), [&](const tile::Edge& e) {
+    return static_cast<std::size_t>(e.from) == from && (e.level == registers) == in_registers;
+  });
+}
+
+std::int64_t elements_of(const Extents& tile) {
+  std::int64_t n = 1;
+  for (const std::int64_t along : tile) n *= along;
+  return n;
+}
+
+// Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
+tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) {
+  Extents whole = p.block;
+  for (std::size_t a = p.space->spatial; a < whole.size(); ++a)
+    if (a != carried) whole[a] = p.space->axes[a].extent;
+  return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
+}
+
+// The same of a tile whose rows a matrix instruction reads: by what its rows are longer than a step's.
+std::int64_t assumed_padding(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried,
+                             base::Bytes max_access) {
+  const tile::Operand& o = p.space->inputs[operand];
+  const auto axis = static_cast<std::size_t>(o.dims.back().terms.front().axis);
+  const bool part = axis < p.space->spatial || axis == carried;
+  const std::int64_t whole = part ? p.block[axis] : p.space->axes[axis].extent;
+  return whole - tile::data_tile(o, p.block).back() + elements_in(max_access, o.element);
+}
 
 // The stages first .. last as one kernel, which pass tensors on as `passing` says. It has to be faster than `limit`,
 // in microseconds.
@@ -74,10 +118,10 @@ class FusedGroup {
     const std::vector<tile::Edge> whole = program_.edges;
     const std::vector<OnlineAxis> axes = online_axes(spaces_, whole);
     for (const OnlineAxis& along : axes) {
-      carried_ = &along;
+      steps_.along = &along;
       program_.edges = with_online_reduction(whole, along, spaces_);
       for (const std::int64_t step : kCarriedSteps) {
-        step_ = step;
+        steps_.step = step;
         if (step < along.extent) try_tiles();
       }
     }
@@ -86,17 +130,9 @@ class FusedGroup {
   }
 
  private:
-  const Chain& chain_of(std::size_t i) const { return passing_.chains[i]; }
-  bool held(const tile::Edge& e) const { return e.level == arch::registers_of(arch_)->name; }
   // Whether results stay in the scratchpad, or in registers.
-  bool keeps(std::size_t i) const { return passes(i, false); }
-  bool holds(std::size_t i) const { return passes(i, true); }
-  bool passes(std::size_t i, bool in_registers) const {
-    return std::any_of(passing_.edges.begin(), passing_.edges.end(), [&](const tile::Edge& e) {
-      return static_cast<std::size_t>(e.from) == i && held(e) == in_registers;
-    });
-  }
-
+  bool keeps(std::size_t i) const { return passes(passing_.edges, i, registers_, false); }
+  bool holds(std::size_t i) const { return passes(passing_.edges, i, registers_, true); }
   std::size_t last() const { return group_.size() - 1; }
   StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
   const tile::TileSpace& space(std::size_t i) const { return program_.space(i); }
@@ -107,23 +143,10 @@ class FusedGroup {
       for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
         if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
         for (const std::int64_t stages : kLoopStages) {
-          loop_stages_ = stages;
-          if (stages == 1 || (passing_.by_rows && carried_ != nullptr)) try_tile(tile, threads);
+          steps_.ring = stages;
+          if (stages == 1 || (passing_.by_rows && steps_.along != nullptr)) try_tile(tile, threads);
         }
       }
-  }
-
-  // The axis along which the run is carried on through the stage, and whether the stage has a step's part of it.
-  std::optional<std::size_t> loop_axis(std::size_t i) const {
-    return carried_ == nullptr ? std::nullopt : carried_->axes[i];
-  }
-  bool is_carried(std::size_t i) const { return carried_ != nullptr && carried_->carried(i, *spaces_[i]); }
-  bool is_stepped(std::size_t i) const { return loop_axis(i).has_value() && !is_carried(i); }
-
-  static std::int64_t elements_of(const Extents& tile) {
-    std::int64_t n = 1;
-    for (const std::int64_t along : tile) n *= along;
-    return n;
   }
 
   // A program to stand there until the stage has one.
@@ -131,46 +154,16 @@ class FusedGroup {
     const SpacePtr& space = spaces_[i];
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space->spatial, tile::AxisMapping{});
     Extents one(space->axes.size(), 1);
-    if (is_carried(i)) one[*loop_axis(i)] = step_;
+    if (steps_.is_carried(i, *spaces_[i])) one[*steps_.axis(i)] = steps_.step;
     StageProgram p = tile::make_stage_program(space, mapping, one, limits_.max_access);
     for (tile::OperandPlan& plan : p.operands) plan.cached = false;
     return p;
   }
 
-  // Extents along an axis: powers of `factor`, and all of it.
-  static std::vector<std::int64_t> choices(std::int64_t extent, std::int64_t factor) {
-    std::vector<std::int64_t> out;
-    for (std::int64_t n = 1; n < extent && n <= kLongest; n *= factor) out.push_back(n);
-    out.push_back(extent);
-    return out;
-  }
-
-  // Powers of two, or of more where there would be too many tiles.
-  std::int64_t factor_of_choices() const {
-    const tile::TileSpace& anchor = space(last());
-    for (std::int64_t factor = 2;; factor *= 2) {
-      std::size_t tiles = 1;
-      for (std::size_t a = 0; a < anchor.spatial; ++a) tiles *= choices(anchor.axes[a].extent, factor).size();
-      if (tiles <= kMaxTiles || factor > kLongest) return factor;
-    }
-  }
-
   // Output tiles of the last stage that move least for what they leave idle, those that fit alone.
   std::vector<Extents> tiles() {
-    const tile::TileSpace& anchor = space(last());
-    const std::int64_t factor = factor_of_choices();
-    std::vector<Extents> all = {Extents{}};
-    for (std::size_t a = 0; a < anchor.spatial; ++a) {
-      std::vector<Extents> longer;
-      for (const Extents& e : all)
-        for (const std::int64_t n : choices(anchor.axes[a].extent, factor)) {
-          longer.push_back(e);
-          longer.back().push_back(n);
-        }
-      all = std::move(longer);
-    }
     std::vector<std::pair<double, Extents>> ranked;
-    for (const Extents& tile : all) {
+    for (const Extents& tile : output_tiles(space(last()))) {
       const double cost = cost_of_tile(tile, ranked.size() < kTiles ? kNever : ranked.back().first);
       if (!(cost < kNever)) continue;
       const auto at = std::upper_bound(ranked.begin(), ranked.end(), cost,
@@ -187,7 +180,7 @@ class FusedGroup {
   Extents whole_of(std::size_t i) {
     Extents whole = stage(i).block;
     for (std::size_t a = 0; a < whole.size(); ++a)
-      if (a >= space(i).spatial || a == loop_axis(i)) whole[a] = space(i).axes[a].extent;
+      if (a >= space(i).spatial || a == steps_.axis(i)) whole[a] = space(i).axes[a].extent;
     return whole;
   }
 
@@ -249,7 +242,7 @@ class FusedGroup {
     const tile::TileSpace& s = space(i);
     const std::string& name = s.tensor_name(s.inputs[operand]);
     return std::any_of(passing_.edges.begin(), passing_.edges.end(), [&](const tile::Edge& e) {
-      return e.tensor == name && static_cast<std::size_t>(e.to) == i && held(e);
+      return e.tensor == name && static_cast<std::size_t>(e.to) == i && e.level == registers_;
     });
   }
 
@@ -260,7 +253,7 @@ class FusedGroup {
     std::vector<Extents> of_rows;
     if (passing_.by_rows && !asked_of_all(tile, of_rows)) return;
     for (std::size_t end = group_.size(); end-- > 0;) {
-      const std::size_t holder = chain_of(end).holder;
+      const std::size_t holder = passing_.chains[end].holder;
       std::optional<Extents> asked = passing_.by_rows ? std::optional(of_rows[holder])
                                      : end == last()  ? std::optional(tile)
                                                       : tile::kept_extents(program_, group_, end, arch_);
@@ -305,7 +298,7 @@ class FusedGroup {
   bool go_on(std::size_t i) {
     const SpacePtr& space = spaces_[i];
     if (space->axes.size() == space->spatial) {
-      stage(i) = tile::make_epilogue(space, stage(chain_of(i).holder), limits_.max_access);
+      stage(i) = tile::make_epilogue(space, stage(passing_.chains[i].holder), limits_.max_access);
       return true;
     }
     const auto reads = std::find_if(passing_.edges.begin(), passing_.edges.end(),
@@ -342,16 +335,16 @@ class FusedGroup {
     kernel.first = false;
     kernel.factors_by_rows = passing_.by_rows;
     request.whole_rows = passing_.by_rows;
-    if (loop_axis(i)) request.loop_stages = loop_stages_;
-    if (is_carried(i)) {
-      request.carried = loop_axis(i);
-      request.step = step_;
-      if (carried_->rescalings[i]) kernel.rescaling = &*carried_->rescalings[i];
+    if (steps_.axis(i)) request.loop_stages = steps_.ring;
+    if (steps_.is_carried(i, *spaces_[i])) {
+      request.carried = steps_.axis(i);
+      request.step = steps_.step;
+      if (steps_.along->rescalings[i]) kernel.rescaling = &*steps_.along->rescalings[i];
     }
-    if (is_stepped(i)) kernel.stepped = request.stepped = loop_axis(i);
-    if (is_stepped(i) || (is_carried(i) && carried_->runs[i])) {
-      kernel.repeats = base::ceil_div(carried_->extent, step_);
-      kernel.leaves_factors = is_carried(i);
+    if (steps_.is_stepped(i, *spaces_[i])) kernel.stepped = request.stepped = steps_.axis(i);
+    if (steps_.is_stepped(i, *spaces_[i]) || (steps_.is_carried(i, *spaces_[i]) && steps_.along->runs[i])) {
+      kernel.repeats = base::ceil_div(steps_.along->extent, steps_.step);
+      kernel.leaves_factors = steps_.is_carried(i, *spaces_[i]);
     }
     for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
       request.kept.push_back(stays(i, o));
@@ -364,8 +357,8 @@ class FusedGroup {
                                      kernel.keeps_output ? 1 : 0,
                                      kernel.holds_output ? 1 : 0,
                                      passing_.by_rows ? request.loop_stages : 0,
-                                     loop_axis(i) ? step_ : 0};
-    if (loop_axis(i)) key.push_back(static_cast<std::int64_t>(*loop_axis(i)));
+                                     steps_.axis(i) ? steps_.step : 0};
+    if (steps_.axis(i)) key.push_back(static_cast<std::int64_t>(*steps_.axis(i)));
     key.insert(key.end(), asked.begin(), asked.end());
     key.insert(key.end(), request.kept.begin(), request.kept.end());
     const auto [known, fresh] = shared_.schedules.try_emplace(std::move(key));
@@ -388,7 +381,7 @@ class FusedGroup {
         if (!request.kept[o] || kernel.held[o]) continue;
         kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
         if (tile::of_micro_kernel(p, [](const auto& k) { return reads_by_rows(k); }))
-          evaluated.operands[o].padding = assumed_padding(p, o, request.carried);
+          evaluated.operands[o].padding = assumed_padding(p, o, request.carried, limits_.max_access);
       }
       kernel.scratchpad = tile::staging_of(p, arch_.core).bytes +
                           (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
@@ -398,23 +391,6 @@ class FusedGroup {
       found = std::move(p);
     }
     return found;
-  }
-
-  // Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
-  static tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) {
-    Extents whole = p.block;
-    for (std::size_t a = p.space->spatial; a < whole.size(); ++a)
-      if (a != carried) whole[a] = p.space->axes[a].extent;
-    return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
-  }
-
-  // The same of a tile whose rows a matrix instruction reads: by what its rows are longer than a step's.
-  std::int64_t assumed_padding(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) const {
-    const tile::Operand& o = p.space->inputs[operand];
-    const auto axis = static_cast<std::size_t>(o.dims.back().terms.front().axis);
-    const bool part = axis < p.space->spatial || axis == carried;
-    const std::int64_t whole = part ? p.block[axis] : p.space->axes[axis].extent;
-    return whole - tile::data_tile(o, p.block).back() + elements_in(limits_.max_access, o.element);
   }
 
   // Where a tile begins where other stages ask for it, accesses are as wide as that allows.
@@ -437,6 +413,7 @@ class FusedGroup {
   std::size_t first_;
   const model::Machine& machine_;
   const arch::ArchSpec& arch_;
+  const std::string registers_ = arch::registers_of(arch_)->name;
   GroupMemory& shared_;
   LayoutMemory memory_;
   LayoutRules rules_;
@@ -445,8 +422,7 @@ class FusedGroup {
   tile::Group group_;
   const Passing passing_;
   // Where the run is carried on: along what, so far in a step.
-  const OnlineAxis* carried_ = nullptr;
-  std::int64_t step_ = 1, loop_stages_ = 1;
+  OnlineSteps steps_;
   std::vector<SpacePtr> spaces_;  // of the run's stages
   double best_us_;
   std::vector<StageProgram> best_;

@@ -57,7 +57,7 @@ class Construction {
   std::vector<Evaluated> best() {
     if (place_) expected_->leave_out(*place_);
     if (!holds_tensors()) return {};
-    const std::size_t counted = pool_.counted();
+    const std::size_t counted = pool_.candidates().counted();
     add_seeds(false, ranking_);
     if (ranking_.best(1).empty() && given_.block.empty())
       for (std::size_t s = 0; s < pool_.seeds().size(); ++s)
@@ -66,7 +66,7 @@ class Construction {
     local_search(ranking_);
     add_seeds_apart();
     add_shared_reductions();
-    statistics_.cache_misses = pool_.counted() - counted;
+    statistics_.cache_misses = pool_.candidates().counted() - counted;
     statistics_.cache_hits = asked_ - statistics_.cache_misses;
     std::vector<Evaluated> kept = ranking_.best(keep_);
     if (!kept.empty() && !rooflines_.empty()) statistics_.ends = {kept.front().us, least_of_all_};
@@ -105,7 +105,7 @@ class Construction {
   // Whether one of the first ones was still to be tried; the best of them was.
   bool improves(Ranking& ranking) {
     for (const Evaluated& j : ranking.best_of_each_size(kFirst)) {
-      if (tried_.size() <= j.id) tried_.resize(pool_.candidates(), Tried::kNothing);
+      if (tried_.size() <= j.id) tried_.resize(pool_.candidates().size(), Tried::kNothing);
       Tried& tried = tried_[j.id];
       if (tried == Tried::kEverything) continue;
       if (tried == Tried::kNothing) {
@@ -139,7 +139,7 @@ class Construction {
   // Of the tiles of a seed those that are nearest to what the chip could do.
   void add_tiles(std::size_t s, Ranking& ranking) {
     const Seed& seed = pool_.seeds()[s];
-    CandidatePool::Tiles& tiles = pool_.tiles(s, limits_);
+    SeedTiles& tiles = pool_.tiles(s, limits_);
     const TileRates rates =
         tile_rates(*seed.space, arch_, seed.instruction ? &arch_.compute[*seed.instruction] : nullptr);
     statistics_.tiles += tiles.all.size();
@@ -149,7 +149,7 @@ class Construction {
       std::stable_sort(begin, end, [](const auto& a, const auto& b) { return a.first < b.first; });
       const auto n = std::min<std::ptrdiff_t>(end - begin, static_cast<std::ptrdiff_t>(seed.evaluated));
       for (auto at = begin; at != begin + n; ++at) {
-        CandidatePool::Tile& tile = tiles.all[at->second];
+        SeedTile& tile = tiles.all[at->second];
         const double least_us = rooflines_.empty() ? 0 : rooflines_[s].least_us(tile.work.instructions);
         if (can_reach_top_k(least_us))
           add_tile(pool_.laid_out(s, limits_, tile), least_us, ranking);
@@ -282,7 +282,7 @@ class Construction {
   Evaluated evaluated(Id id, double least_us, double limit_us) {
     const Candidate& c = pool_[id];
     if (!fits(c)) return {id, kNever, 0, least_us};
-    if (known_.size() <= id) known_.resize(pool_.candidates());
+    if (known_.size() <= id) known_.resize(pool_.candidates().size());
     Known& known = known_[id];
     if (!known.exact && known.us < limit_us) known = found_out(id, limit_us);
     return {id, known.exact && known.us < limit_us ? known.us : kNever, known.registers, least_us};
@@ -291,7 +291,7 @@ class Construction {
   Known found_out(Id id, double limit_us) {
     const Candidate& c = pool_[id];
     ++asked_;
-    const model::Counts& counts = pool_.counts(id);
+    const model::Counts& counts = pool_.candidates().counts(id);
     if (place_) {
       const BatchedTimes::Time& time = expected_->of(id, c, *place_);
       statistics_.programs += time.registers < 0 ? 0 : 1;

@@ -21,70 +21,6 @@ Names of_one_at_least(Names at) {
 
 }  // namespace
 
-const Operand& Writer::input(std::size_t i) const {
-  if (!has(i)) throw Contradiction(fmt::format("input {} is missing", i));
-  return *inputs_[i];
-}
-
-const std::vector<double>& Writer::values(std::size_t i) const {
-  const Operand& o = input(i);
-  if (o.elsewhere) throw Contradiction(fmt::format("the values of input '{}' are in another file", node_.inputs[i]));
-  if (o.values == nullptr) throw Refusal(fmt::format("the values of input '{}' are not known", node_.inputs[i]));
-  return *o.values;
-}
-
-std::vector<std::int64_t> Writer::integers(std::size_t i) const {
-  std::vector<std::int64_t> out;
-  // Exporters mean the end of a tensor with the greatest integer of 64 bits.
-  constexpr auto kGreatest = static_cast<double>(kGreatestInteger);
-  for (const double v : values(i)) {
-    if (std::isnan(v)) throw Contradiction(fmt::format("an integer that is not a number, in '{}'", node_.inputs[i]));
-    out.push_back(static_cast<std::int64_t>(std::clamp(v, -kGreatest, kGreatest)));
-  }
-  return out;
-}
-
-std::vector<std::int64_t> Writer::list(std::string_view name, std::vector<std::int64_t> absent) const {
-  auto out = attribute<std::vector<std::int64_t>>(name, std::move(absent));
-  for (std::int64_t& n : out) n = std::clamp(n, -kGreatestInteger, kGreatestInteger);
-  return out;
-}
-
-std::vector<std::int64_t> Writer::list_of(std::string_view name, std::size_t count, std::int64_t absent,
-                                          std::int64_t least, std::int64_t most) const {
-  std::vector<std::int64_t> out = list(name, std::vector<std::int64_t>(count, absent));
-  if (out.size() != count) throw Contradiction(fmt::format("{} numbers in '{}', expected {}", out.size(), name, count));
-  for (const std::int64_t n : out)
-    if (n < least || n > most) throw Contradiction(fmt::format("{} in '{}', expected {} to {}", n, name, least, most));
-  return out;
-}
-
-std::int64_t Writer::axis_of(std::int64_t axis, std::int64_t rank) {
-  if (axis < -rank || axis >= rank)
-    throw Contradiction(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
-  return axis < 0 ? axis + rank : axis;
-}
-
-std::optional<std::vector<std::int64_t>> Writer::axes_of(std::size_t in, std::string_view name,
-                                                         std::int64_t rank) const {
-  std::vector<std::int64_t> out;
-  if (has(in))
-    out = integers(in);
-  else if (has_attribute(name))
-    out = list(name);
-  else
-    return std::nullopt;
-  for (std::int64_t& a : out) a = axis_of(a, rank);
-  return out;
-}
-
-std::vector<std::string> Writer::unread() const {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : node_.attributes)
-    if (!read_.contains(name)) out.push_back(name);
-  return out;
-}
-
 std::string Writer::axis(std::int64_t size) {
   if (size < 1) throw Refusal("a tensor without elements");
   if (size >= kMaxElements) throw Contradiction(fmt::format("a dimension of {}", size));
@@ -124,13 +60,6 @@ std::string Writer::named(std::size_t i, const Shape& as) {
   const std::string name = fmt::format("X{}", stages_.inputs.size());
   stages_.inputs.push_back({name, static_cast<int>(i), shape});
   return name;
-}
-
-void Writer::check_places(std::size_t i, std::int64_t extent) const {
-  if (input(i).values == nullptr) return;
-  for (const double v : *input(i).values)
-    if (v < static_cast<double>(-extent) || v >= static_cast<double>(extent))
-      throw Contradiction(fmt::format("an index of {} into {}", v, extent));
 }
 
 std::string Writer::read(std::size_t i, const Names& at) { return read(i, input(i).shape, at); }

@@ -11,16 +11,17 @@ namespace {
 using Kind = WarpOp::Kind;
 
 void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes, lower::KernelCounters& counters) {
+  const CodeLoops& loops = code.loops();
   std::size_t pc = 0;
   while (true) {
     const WarpOp& op = code.ops()[pc];
     const auto jump = static_cast<std::size_t>(op.jump);
     switch (op.kind) {
       case Kind::kLoop:
-        pc = code.enter(code.loop(op.number), u) ? pc + 1 : jump;
+        pc = loops.enter(loops[op.number], u) ? pc + 1 : jump;
         continue;
       case Kind::kEndLoop:
-        pc = code.next(code.loop(op.number), u) ? jump : pc + 1;
+        pc = loops.next(loops[op.number], u) ? jump : pc + 1;
         continue;
       case Kind::kIf:
         pc = code.holds(op.number, u) ? pc + 1 : jump;

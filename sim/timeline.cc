@@ -14,6 +14,8 @@ namespace {
 // The DRAM's bytes are counted in bins of so many cycles.
 constexpr Cycle kBin = 256_cycles;
 
+using Side = ProgramTime::Side;
+
 Track warps_of(int core, int slot, int warp) { return {Track::Kind::kWarp, core, slot, warp}; }
 
 }  // namespace
@@ -26,17 +28,9 @@ bool Timeline::shows(int core) const {
 
 // --- handing over
 
-double Timeline::shown(double at, Side side) const {
-  Cycle jumped{};
-  for (const Jump& j : jumps_)
-    if (const auto moment = static_cast<double>(j.at); moment < at || (side == Side::kBehind && moment == at))
-      jumped += j.cycles;
-  return at + shift_ + static_cast<double>(jumped);
-}
-
 void Timeline::count() {
   if (++events_ < options_.max_events || full_at_) return;
-  full_at_ = std::min(options_.until, shown(static_cast<double>(settled_), Side::kBehind));
+  full_at_ = std::min(options_.until, time_.shown(static_cast<double>(settled_), Side::kBehind));
   options_.until = *full_at_;
 }
 
@@ -52,45 +46,20 @@ void Timeline::hand_over(const TimelineSample& sample) {
   count();
 }
 
-void Timeline::show(const Track& track, const Stretch& stretch) {
-  Stretch rest = stretch;
-  for (const Jump& j : jumps_) {
-    const auto at = static_cast<double>(j.at);
-    if (at <= rest.from || at >= rest.until) continue;
-    hand_over({track, std::string(rest.name), shown(rest.from, Side::kBehind), shown(at, Side::kBefore), rest.bytes});
-    rest.from = at;
-    rest.bytes = 0;
-  }
-  hand_over(
-      {track, std::string(rest.name), shown(rest.from, Side::kBehind), shown(rest.until, Side::kBefore), rest.bytes});
-}
-
-void Timeline::add(const Track& track, const Stretch& stretch) {
-  if (stretch.until <= stretch.from) return;
-  Row& row = rows_[track];
-  if (row.open && row.open->name == stretch.name && row.open->until == stretch.from) {
-    row.open->until = stretch.until;
-    row.open->bytes += stretch.bytes;
-    return;
-  }
-  close(track, row);
-  row.open = stretch;
-}
-
-void Timeline::close(const Track& track, Row& row) {
-  if (row.open) pending_.push_back({track, *row.open});
-  row.open.reset();
+void Timeline::show(double until) {
+  rows_.take(until, [&](const Track& track, const TimelineStretch& stretch) {
+    std::int64_t bytes = stretch.bytes;  // of the first part
+    time_.visit_parts(stretch.from, stretch.until, [&](double from, double end) {
+      hand_over({track, std::string(stretch.name), from, end, std::exchange(bytes, 0)});
+    });
+  });
 }
 
 // A jump may come at `now` and later, but not before.
 void Timeline::settled(Cycle now) {
   settled_ = now;
   take_bins(now);
-  std::erase_if(pending_, [&](const Pending& p) {
-    const bool certain = p.stretch.until <= static_cast<double>(now);
-    if (certain) show(p.track, p.stretch);
-    return certain;
-  });
+  show(static_cast<double>(now));
 }
 
 // --- kernels and jumps
@@ -98,21 +67,19 @@ void Timeline::settled(Cycle now) {
 // The next launch begins as soon as the kernel has ended, but no earlier than would let the blocks begin before the
 // memory has come to rest, as they do in the simulation.
 void Timeline::begin_kernel(const std::string& name, Cycle launch, Cycle now) {
-  const double rested = kernel_.launched == 0 ? 0 : shown(static_cast<double>(now), Side::kBehind);
+  const double rested = kernel_.launched == 0 ? 0 : time_.shown(static_cast<double>(now), Side::kBehind);
   const double from = std::max(end_, rested - static_cast<double>(launch));
   kernel_ = {name, now, from, from + static_cast<double>(launch), {}};
-  jumps_.clear();
-  shift_ = kernel_.launched - static_cast<double>(now);
+  time_.begin(kernel_.launched, now);
   settled_ = now;
 }
 
 void Timeline::end_kernel(Cycle end) {
-  for (auto& [track, row] : rows_) close(track, row);
-  for (const Pending& p : pending_) show(p.track, p.stretch);
-  pending_.clear();
+  rows_.close_all();
+  show(std::numeric_limits<double>::infinity());
   take_bins((first_bin_ + std::ssize(bins_)) * kBin);
   for (const Counter c : {Counter::kDramRead, Counter::kDramWritten}) sample(c, first_bin_ * kBin, 0);
-  end_ = shown(static_cast<double>(end), Side::kBefore);
+  end_ = time_.shown(static_cast<double>(end), Side::kBefore);
   const Track track{Track::Kind::kKernels};
   sink_.event({track, kernel_.name, kernel_.from, end_, 0});
   if (kernel_.launched > kernel_.from) sink_.event({track, "launch", kernel_.from, kernel_.launched, 0});
@@ -122,10 +89,10 @@ void Timeline::end_kernel(Cycle end) {
 // Nothing runs while time is jumped over.
 void Timeline::jump(Cycle now, Cycle cycles, const std::string& what) {
   take_bins(base::ceil_div(now.count(), kBin.count()) * kBin);
-  const double from = shown(static_cast<double>(now), Side::kBehind);
+  const double from = time_.shown(static_cast<double>(now), Side::kBehind);
   for (std::size_t c = 0; c < kCounters; ++c)
     if (std::exchange(last_[c], std::nullopt).value_or(0) != 0) hand_over({static_cast<Counter>(c), from, 0});
-  jumps_.push_back({now, cycles});
+  time_.jump(now, cycles);
   kernel_.left_out.push_back({{Track::Kind::kKernels}, what, from, from + static_cast<double>(cycles), 0});
 }
 
@@ -163,48 +130,46 @@ void Timeline::block_started(int core, int slot, std::int64_t block, Cycle now) 
 }
 
 void Timeline::block_ended(int core, int slot, Cycle end) {
-  const auto last = rows_.upper_bound(warps_of(core, slot, std::numeric_limits<int>::max()));
-  for (auto row = rows_.lower_bound(warps_of(core, slot, 0)); row != last; ++row) close(row->first, row->second);
+  rows_.close(warps_of(core, slot, 0), warps_of(core, slot, std::numeric_limits<int>::max()));
   const auto block = blocks_.extract({core, slot}).mapped();
   const Track track{Track::Kind::kBlocks, core, slot};
-  hand_over({track, fmt::format("block {}", block.number), shown(static_cast<double>(block.from), Side::kBehind),
-             shown(static_cast<double>(end), Side::kBefore), 0});
+  hand_over({track, fmt::format("block {}", block.number), time_.shown(static_cast<double>(block.from), Side::kBehind),
+             time_.shown(static_cast<double>(end), Side::kBefore), 0});
   for (const TimelineEvent& e : block.left_out) hand_over(e);
 }
 
 void Timeline::warp(int core, int slot, std::int64_t warp, std::string_view why, Cycle from, Cycle until) {
-  add(warps_of(core, slot, static_cast<int>(warp)), {why, static_cast<double>(from), static_cast<double>(until), 0});
+  rows_.add(warps_of(core, slot, static_cast<int>(warp)),
+            {why, static_cast<double>(from), static_cast<double>(until), 0});
 }
 
 void Timeline::issue(int core, int partition, double from, double until) {
-  add({Track::Kind::kPartition, core, partition}, {"issue", from, until, 0});
+  rows_.add({Track::Kind::kPartition, core, partition}, {"issue", from, until, 0});
 }
 
 void Timeline::pipe(int core, int partition, int number, std::string_view name, double from, double until) {
-  add({Track::Kind::kPipe, core, partition, number}, {name, from, until, 0});
+  rows_.add({Track::Kind::kPipe, core, partition, number}, {name, from, until, 0});
 }
 
 void Timeline::port(const Track& track, const ReservationTable& reservation_table, Cycle until) {
-  Row& row = rows_[track];
-  row.told_until = reservation_table.visit_busy(row.told_until, until,
-                                                [&](double from, double end) { add(track, {"busy", from, end, 0}); });
+  rows_.add_busy(track, reservation_table, until);
 }
 
 void Timeline::phase(int core, std::string_view name, Cycle from, Cycle until) {
-  add({Track::Kind::kPhases, core}, {name, static_cast<double>(from), static_cast<double>(until), 0});
+  rows_.add({Track::Kind::kPhases, core}, {name, static_cast<double>(from), static_cast<double>(until), 0});
 }
 
 void Timeline::link(int core, int network, bool out, Cycle from, Cycle until, std::int64_t bytes) {
-  add({out ? Track::Kind::kLinkOut : Track::Kind::kLinkIn, core, network},
-      {out ? "send" : "receive", static_cast<double>(from), static_cast<double>(until), bytes});
+  rows_.add({out ? Track::Kind::kLinkOut : Track::Kind::kLinkIn, core, network},
+            {out ? "send" : "receive", static_cast<double>(from), static_cast<double>(until), bytes});
 }
 
 // --- memory
 
 void Timeline::burst(int channel, bool write, bool row_hit, double from, double until, std::int64_t bytes) {
   const std::string_view read_name = row_hit ? "read hit" : "read miss";
-  add({Track::Kind::kChannel, channel},
-      {write ? (row_hit ? "write hit" : "write miss") : read_name, from, until, bytes});
+  rows_.add({Track::Kind::kChannel, channel},
+            {write ? (row_hit ? "write hit" : "write miss") : read_name, from, until, bytes});
   const auto bin =
       static_cast<std::size_t>(std::max<std::int64_t>(0, Cycle(static_cast<std::int64_t>(from)) / kBin - first_bin_));
   if (bin >= bins_.size()) bins_.resize(bin + 1, Bin{});
@@ -212,7 +177,7 @@ void Timeline::burst(int channel, bool write, bool row_hit, double from, double 
 }
 
 void Timeline::refresh(int channel, std::int64_t rank, double from, double until) {
-  add({Track::Kind::kRefresh, channel, static_cast<int>(rank)}, {"refresh", from, until, 0});
+  rows_.add({Track::Kind::kRefresh, channel, static_cast<int>(rank)}, {"refresh", from, until, 0});
 }
 
 // --- counters
@@ -221,7 +186,7 @@ void Timeline::sample(Counter counter, Cycle at, double value) {
   std::optional<double>& last = last_[static_cast<std::size_t>(counter)];
   if (last.value_or(0) == value) return;
   last = value;
-  hand_over({counter, shown(static_cast<double>(at), Side::kBehind), value});
+  hand_over({counter, time_.shown(static_cast<double>(at), Side::kBehind), value});
 }
 
 void Timeline::take_bins(Cycle until) {

@@ -19,6 +19,8 @@
 
 #include "sim/gpu/sampling_units.h"
 #include "sim/memory/reservation_table.h"
+#include "sim/program_time.h"
+#include "sim/timeline_rows.h"
 
 namespace tilescope::sim {
 
@@ -118,26 +120,10 @@ class Timeline {
   void sample(Counter counter, Cycle at, double value);
 
  private:
-  struct Stretch {
-    std::string_view name;
-    double from = 0, until = 0;
-    std::int64_t bytes = 0;
-  };
-  struct Row {
-    std::optional<Stretch> open;  // may still grow
-    Cycle told_until{};           // end of a port's bookings that were read
-  };
-  struct Pending {
-    Track track;
-    Stretch stretch;
-  };
   struct OpenBlock {
     std::int64_t number = 0;
     Cycle from{};
     std::vector<TimelineEvent> left_out;
-  };
-  struct Jump {
-    Cycle at{}, cycles{};
   };
   struct Kernel {
     std::string name;
@@ -147,13 +133,8 @@ class Timeline {
   };
   using Bin = std::array<double, 2>;  // bytes read and written
 
-  enum class Side : std::uint8_t { kBefore, kBehind };
-  // The program time of a moment of the simulation; at a jump, the time before or behind it.
-  double shown(double at, Side side) const;
-  void add(const Track& track, const Stretch& stretch);
-  void close(const Track& track, Row& row);
-  // Hands the stretch over, cut at jumps.
-  void show(const Track& track, const Stretch& stretch);
+  // Hands over what ends by then, cut at jumps.
+  void show(double until);
   void hand_over(const TimelineEvent& event);
   void hand_over(const TimelineSample& sample);
   void count();
@@ -162,13 +143,11 @@ class Timeline {
 
   TimelineOptions options_;
   TimelineSink& sink_;
-  std::map<Track, Row> rows_;
-  std::vector<Pending> pending_;                     // may still be cut
+  TimelineRows<Track> rows_;
   std::map<std::pair<int, int>, OpenBlock> blocks_;  // by core and slot
   Kernel kernel_;
-  std::vector<Jump> jumps_;  // of the kernel
-  double shift_ = 0;         // from the simulation's time to the program's, without jumps
-  double end_ = 0;           // of the kernels so far
+  ProgramTime time_;
+  double end_ = 0;  // of the kernels so far
   Cycle settled_{};
   std::vector<Bin> bins_;  // of the DRAM's bytes, from `first_bin_` on
   std::int64_t first_bin_ = 0;

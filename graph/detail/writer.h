@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Writes the stages of one node: axes, reads, temporary tensors, outputs. A family of kinds of nodes is a function of
-// graph/families that calls it.
+// Writes the stages of the node that it reads: axes, reads, temporary tensors, outputs. A family of kinds of nodes is a
+// function of graph/families that calls it.
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "graph/operator.h"
+#include "graph/detail/node_reader.h"
 
 namespace tilescope::graph {
-
-// Why a node has no stages. It leaves the functions that write them.
-class Refusal : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// The same where the file contradicts itself.
-class Contradiction : public Refusal {
- public:
-  using Refusal::Refusal;
-};
-
-// Integers of a file are held within these: sums of them fit 64 bits, and no size is as great.
-inline constexpr std::int64_t kGreatestInteger = std::int64_t{1} << 42;
 
 // a * b, refused where it does not fit 64 bits.
 std::int64_t times(std::int64_t a, std::int64_t b);
@@ -45,53 +24,9 @@ inline Shape of_one_at_least(Shape shape) {
 
 using Names = std::vector<std::string>;
 
-class Writer {
+class Writer : public NodeReader {
  public:
-  Writer(const ModelNode& node, const std::vector<std::optional<Operand>>& inputs, std::int64_t opset)
-      : node_(node), inputs_(inputs), opset_(opset) {}
-
-  // --- the node
-
-  const std::string& kind() const { return node_.kind; }
-  std::int64_t opset() const { return opset_; }
-  std::size_t inputs() const { return inputs_.size(); }
-  std::size_t outputs() const { return node_.outputs.size(); }
-  bool has(std::size_t input) const { return input < inputs_.size() && inputs_[input].has_value(); }
-  bool wants(std::size_t output) const { return output < node_.outputs.size() && !node_.outputs[output].empty(); }
-  const Operand& input(std::size_t i) const;
-  const Shape& shape(std::size_t i) const { return input(i).shape; }
-  std::int64_t rank(std::size_t i) const { return std::ssize(shape(i)); }
-  // The values of an input that a shape or an axis is made of.
-  const std::vector<double>& values(std::size_t i) const;
-  std::vector<std::int64_t> integers(std::size_t i) const;
-
-  // Refuses indices, where their values are known, outside -extent .. extent-1.
-  void check_places(std::size_t input, std::int64_t extent) const;
-
-  bool has_attribute(std::string_view name) const { return node_.attributes.contains(*read_.emplace(name).first); }
-  template <class T>
-  T attribute(std::string_view name, T absent) const {
-    const auto found = node_.attributes.find(*read_.emplace(name).first);
-    if (found == node_.attributes.end()) return absent;
-    if (const T* value = std::get_if<T>(&found->second)) return *value;
-    throw Contradiction(fmt::format("attribute '{}' has another type", name));
-  }
-  std::int64_t number(std::string_view name, std::int64_t absent) const {
-    return std::clamp(attribute<std::int64_t>(name, absent), -kGreatestInteger, kGreatestInteger);
-  }
-  double real(std::string_view name, double absent) const { return attribute<double>(name, absent); }
-  std::vector<std::int64_t> list(std::string_view name, std::vector<std::int64_t> absent = {}) const;
-  // Attributes that nothing has asked for.
-  std::vector<std::string> unread() const;
-  // A list of `count` numbers, each `absent` where the attribute is; refused where one is outside least .. most.
-  std::vector<std::int64_t> list_of(std::string_view name, std::size_t count, std::int64_t absent, std::int64_t least,
-                                    std::int64_t most) const;
-  // An axis counted from the end where it is negative.
-  static std::int64_t axis_of(std::int64_t axis, std::int64_t rank);
-  // Axes that an input or, before it became one, an attribute lists; nothing where neither does.
-  std::optional<std::vector<std::int64_t>> axes_of(std::size_t in, std::string_view name, std::int64_t rank) const;
-
-  // --- stages
+  using NodeReader::NodeReader;
 
   // A new axis; axes for every dimension of a shape.
   std::string axis(std::int64_t size);
@@ -130,13 +65,9 @@ class Writer {
   void add(const std::string& tensor, const Names& axes, std::string_view reducer, const std::string& body);
   Output& out(std::size_t n);
 
-  const ModelNode& node_;
-  const std::vector<std::optional<Operand>>& inputs_;
-  std::int64_t opset_;
   OperatorStages stages_;
   std::map<std::string, std::int64_t> sizes_;
   int temporaries_ = 0;
-  mutable std::set<std::string> read_;  // attributes that were asked for
 };
 
 // The shape that numpy's rules give operands of these.

@@ -166,7 +166,6 @@ class CacheTarget : public sc_core::sc_module {
                                      sc_core::sc_time& delay);
   tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   void run();
-  void respond(int port);
   void before_end_of_elaboration() override;
 
   struct Parts;

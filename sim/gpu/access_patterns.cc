@@ -64,16 +64,16 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
   all.erase(std::unique(all.begin(), all.end()), all.end());
   mixed_ = std::move(all);
   guard_common_.resize(guards_.size());
-  for (const GuardForm& g : guards_) indices_.add_uniforms_of(g.value, key_indices_);
-  indices_.add_uniforms_of(shared_, key_indices_);
-  for (const int m : mixed_) indices_.add_uniforms_of(indices_.argument(m), key_indices_);
+  for (const GuardForm& g : guards_) g.value.add_uniforms_to(key_indices_);
+  shared_.add_uniforms_to(key_indices_);
+  for (const int m : mixed_) indices_.argument(m).add_uniforms_to(key_indices_);
   last_.resize(static_cast<std::size_t>(indices.warps()));
 }
 
 std::vector<int> AccessPatterns::block_indices() const {
   std::vector<int> of = key_indices_;
-  indices_.add_uniforms_of(memory_, of);
-  if (gathered_) indices_.add_uniforms_of(gathered_->at, of);
+  memory_.add_uniforms_to(of);
+  if (gathered_) gathered_->at.add_uniforms_to(of);
   std::erase_if(of, [&](int i) { return !indices_.depends(i, lower::kBlockIndex); });
   return of;
 }
@@ -87,8 +87,8 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   bool some = true;
   for (std::size_t g = 0; g < guards_.size(); ++g) {
     const GuardForm& guard = guards_[g];
-    const std::int64_t common = guard_common_[g] = indices_.common(guard.value, u, splits_);
-    expr::Span span = indices_.lane_span(guard.value, warp, splits_);
+    const std::int64_t common = guard_common_[g] = guard.value.common(u, splits_);
+    expr::Span span = guard.value.lane_span(warp, splits_);
     span = {span.low + common, span.high + common};
     const Holds holds = decide(span, guard.bound);
     if (holds == Holds::kNone && !guard.reads) some = false;
@@ -97,7 +97,7 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   }
   if (!some) return false;
   if (has_shared_) {
-    shared_common_ = indices_.common(shared_, u, splits_);
+    shared_common_ = shared_.common(u, splits_);
     // Places of swizzled pieces repeat after eight rows.
     const std::int64_t row = scratchpad_->swizzled_row, repeats = row > 0 ? 8 * row : shapes_.banks.width;
     key_.push_back(base::floor_mod(shared_common_, repeats));
@@ -117,7 +117,7 @@ AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
   const Last& last = *known;
   if (last.places == nullptr) return {&kNothing, 0};
   if (!has_memory_) return {&begun_at(*last.places, 0), 0};
-  const std::int64_t common = indices_.uniform_part(memory_, u) + last.memory;
+  const std::int64_t common = memory_.uniform_part(u) + last.memory;
   const std::int64_t line = line_.quotient(common);
   return {&begun_at(*last.places, common - line * shapes_.line.line), line};
 }
@@ -126,7 +126,7 @@ AccessPatterns::Last AccessPatterns::look_up(std::int64_t warp, const Uniforms& 
   if (!make_key(warp, u)) return {};
   Places* places = known_.find(key_);
   if (places == nullptr) places = &known_.insert(key_, make(warp));
-  return {places, indices_.mixed_part(memory_, splits_)};
+  return {places, memory_.mixed_part(splits_)};
 }
 
 AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "sim/gpu/detail/step_jumps.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -164,12 +163,6 @@ std::optional<std::string> Core::stuck() const {
 
 void Core::show(Cycle until) const {
   if (record_.timeline != nullptr) ports_.show(*record_.timeline, record_.core, until);
-}
-
-void Core::progress(std::vector<StepProgress>& out) const { add_progress(warps_, *code_, record_.core, out); }
-
-std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<const std::size_t> started) {
-  return jump_steps(warps_, *code_, jumps, started);
 }
 
 void Core::warm_caches(std::size_t place, const SkippedSteps& skipped, std::int64_t step, DeviceMemory& memory) {

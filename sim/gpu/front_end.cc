@@ -121,9 +121,10 @@ std::optional<Cycle> FrontEnd::step(Warp& w, const WarpOp& op, Cycle t) {
 }
 
 std::optional<Cycle> FrontEnd::run_loop(Warp& w, const WarpOp& op, Cycle t) {
-  const CodeLoop& l = code_->loop(op.number);
+  const CodeLoops& loops = code_->loops();
+  const CodeLoop& l = loops[op.number];
   const bool begins = op.kind == Kind::kLoop;
-  const bool goes_on = begins ? code_->enter(l, w.uniforms) : code_->next(l, w.uniforms);
+  const bool goes_on = begins ? loops.enter(l, w.uniforms) : loops.next(l, w.uniforms);
   if (begins)
     w.pc = goes_on ? w.pc + 1 : op.jump;
   else

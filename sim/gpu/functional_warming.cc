@@ -9,7 +9,8 @@ using Kind = WarpOp::Kind;
 
 void FunctionalWarming::step(std::span<const Warp> warps, const SkippedSteps& skipped, std::int64_t step,
                              DeviceMemory& memory) {
-  const CodeLoop& steps = code_.loop(code_.step_loop());
+  const CodeLoops& loops = code_.loops();
+  const CodeLoop& steps = loops[code_.step_loop()];
   const bool another = skipped.block >= 0, begins = another && step == 0,
              ends = skipped.ends && step + 1 == skipped.steps;
   for (const Warp& w : warps) {
@@ -18,9 +19,9 @@ void FunctionalWarming::step(std::span<const Warp> warps, const SkippedSteps& sk
     } else {
       uniforms_ = w.uniforms;
       if (another) code_.become(skipped.block, uniforms_);
-      const std::int64_t by = another ? step - 1 - code_.done(steps, uniforms_) : step;
-      if (by > code_.remaining(steps, uniforms_)) continue;
-      code_.jump(steps, uniforms_, by);
+      const std::int64_t by = another ? step - 1 - CodeLoops::done(steps, uniforms_) : step;
+      if (by > loops.remaining(steps, uniforms_)) continue;
+      loops.jump(steps, uniforms_, by);
     }
     walk(w, begins, ends, memory);
   }
@@ -33,10 +34,10 @@ void FunctionalWarming::walk(const Warp& w, bool from_begin, bool to_end, Device
     const WarpOp& op = code_.ops()[static_cast<std::size_t>(pc)];
     switch (op.kind) {
       case Kind::kLoop:
-        pc = code_.enter(code_.loop(op.number), uniforms_) ? pc + 1 : op.jump;
+        pc = code_.loops().enter(code_.loops()[op.number], uniforms_) ? pc + 1 : op.jump;
         break;
       case Kind::kEndLoop: {
-        const bool goes_on = code_.next(code_.loop(op.number), uniforms_);
+        const bool goes_on = code_.loops().next(code_.loops()[op.number], uniforms_);
         pc = goes_on ? op.jump : pc + 1;
         if (op.number != code_.step_loop()) break;
         if (!to_end && (in_last || !goes_on)) return;

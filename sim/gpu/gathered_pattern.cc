@@ -17,9 +17,9 @@ AccessPatterns::Found AccessPatterns::found_by_gather(std::int64_t warp, const U
   g.next = (g.next + 1) % g.kept.size();
   indices_.split(mixed_, warp, u, splits_);
   const auto patterns = indices_.lane_patterns(mixed_, warp, splits_);
-  for (std::size_t n = 0; n < guards_.size(); ++n) guard_common_[n] = indices_.common(guards_[n].value, u, splits_);
-  const std::int64_t common = indices_.common(memory_, u, splits_), first = indices_.common(g.at, u, splits_);
-  const std::int64_t shared_common = has_shared_ ? indices_.common(shared_, u, splits_) : 0;
+  for (std::size_t n = 0; n < guards_.size(); ++n) guard_common_[n] = guards_[n].value.common(u, splits_);
+  const std::int64_t common = memory_.common(u, splits_), first = g.at.common(u, splits_);
+  const std::int64_t shared_common = has_shared_ ? shared_.common(u, splits_) : 0;
   LaneAddresses lanes, shared;
   lanes.lanes = shared.lanes = indices_.lanes();
   lanes.bytes = shared.bytes = bytes_;

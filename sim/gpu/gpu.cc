@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "sim/gpu/detail/step_jumps.h"
 #include "sim/memory/detail/device_memory.h"
 #include "sim/memory/detail/foreign_caches.h"
 #include "sim/timeline.h"
@@ -38,10 +39,11 @@ Gpu::Gpu(const Machine& machine, std::int64_t max_blocks, double tolerance, Time
       timeline_(timeline),
       memory_(memory_of(machine)),
       own_(dynamic_cast<DeviceMemory*>(memory_.get())),
-      turn_(memory_->min_latency()) {
+      turn_(memory_->min_latency()),
+      due_(static_cast<std::size_t>(std::min(machine.cores, std::max<std::int64_t>(1, max_blocks)))),
+      rate_(machine.block_interval, turn_) {
   const std::int64_t used = std::min(machine.cores, std::max<std::int64_t>(1, max_blocks));
   for (int c = 0; c < used; ++c) cores_.emplace_back(c, machine);
-  touched_.assign(cores_.size(), false);
   if (timeline == nullptr) return;
   if (own_ != nullptr) own_->watch(*timeline);
   for (int c = 0; c < cores(); ++c)
@@ -50,6 +52,7 @@ Gpu::Gpu(const Machine& machine, std::int64_t max_blocks, double tolerance, Time
 
 void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statistics, bool sampled,
                 std::int64_t footprint, Cycle now) {
+  code_ = &code;
   statistics_ = &statistics;
   statistics.copies.assign(code.counted(), {});
   statistics.operations.assign(machine_.instructions, 0);
@@ -64,15 +67,14 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   roomy_.resize(cores_.size());
   std::iota(roomy_.begin(), roomy_.end(), 0);
   warps_per_block_ = occupancy.warps;
-  has_steps_ = code.step_loop() >= 0;
   footprint_ = footprint;
   end_ = now;
-  next_handed_out_ = static_cast<double>(now);
+  rate_.begin(now);
   sampler_.emplace(SamplerSpec{.enabled = sampled,
                                .resident = occupancy.blocks_per_core * machine_.cores / cluster_ * cluster_,
                                .clusters = cluster_ > 1,
                                .steps = code.steps(),
-                               .uneven = code.uneven(),
+                               .uneven = code.loops().uneven(),
                                .step_period = code.step_period(),
                                .cache_bytes = own_ != nullptr ? own_->bytes_of_caches() : std::vector<std::int64_t>(),
                                .tolerance = tolerance_},
@@ -95,7 +97,7 @@ std::optional<std::string> Gpu::stuck() const {
 
 void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
-  for (const int c : ran) touch(c);
+  for (const int c : ran) due_.add(c);
   if (cluster_ > 1) take_ended_clusters(ran);
   take_finished(end, ran);
   take_requests(end, ran);
@@ -103,16 +105,7 @@ void Gpu::settle(Cycle end, std::vector<int>& ran) {
   dispatch(end);
   sample(end);
   if (timeline_ != nullptr) show(end);
-  std::sort(due_.begin(), due_.end());
-  for (const int c : due_) touched_[static_cast<std::size_t>(c)] = false;
-  ran.swap(due_);
-  due_.clear();
-}
-
-void Gpu::touch(int core) {
-  if (touched_[static_cast<std::size_t>(core)]) return;
-  touched_[static_cast<std::size_t>(core)] = true;
-  due_.push_back(core);
+  due_.take(ran);
 }
 
 void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
@@ -150,17 +143,8 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
     if (const std::size_t next = i + kAhead; next < replies_.size())
       core(replies_[next].core).memory().expect_now(replies_[next].ticket);
     core(replies_[i].core).reply(replies_[i]);
-    touch(replies_[i].core);
+    due_.add(replies_[i].core);
   }
-}
-
-// When the chip hands out its next block, for which there has been room since then. Ends of blocks within a turn come
-// in any order, so the next one waits for the rate alone.
-Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
-  if (machine_.block_interval == 0) return room_since;
-  const double at = std::max(next_handed_out_, static_cast<double>(room_since));
-  next_handed_out_ = std::max(next_handed_out_, static_cast<double>(now - turn_)) + machine_.block_interval;
-  return Cycle(static_cast<std::int64_t>(std::ceil(at)));
 }
 
 // Messages come to cores that have run until `end`. Lines that are multicast pass the port of each core that they come
@@ -168,18 +152,18 @@ Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
 void Gpu::tell_clusters(Cycle end, const std::vector<int>& ran) {
   std::vector<ClusterMessage> all;
   const auto take = [&](int c) {
-    std::vector<ClusterMessage>& from = core(c).to_peers();
+    std::vector<ClusterMessage>& from = core(c).warps().to_peers();
     all.insert(all.end(), from.begin(), from.end());
     from.clear();
   };
   for (const int c : ran) take(c);
-  for (const int c : due_) take(c);  // replies came to these
+  for (const int c : due_.all()) take(c);  // replies came to these
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   for (ClusterMessage& m : all) {
     if (m.from_memory && own_ != nullptr) m.at = own_->receive_too(m.to.core, m.bytes, m.at);
     m.at = std::max(m.at, end);
     core(m.to.core).hear(m);
-    touch(m.to.core);
+    due_.add(m.to.core);
   }
 }
 
@@ -217,11 +201,11 @@ void Gpu::start_clusters(Cycle now) {
       const std::span<const int> cores(roomy_.data() + first, size);
       Cycle room{}, handed{};
       for (const int c : cores) room = std::max(room, core(c).room_since(now));
-      for (std::size_t b = 0; b < size; ++b) handed = handed_out(room, now);
+      for (std::size_t b = 0; b < size; ++b) handed = rate_.hand_out(room, now);
       std::vector<ClusterBlock> blocks;
       for (const int c : cores) {
         blocks.push_back({c, core(c).start(next_block_ + std::ssize(blocks), now, handed, sampler_->skipped())});
-        touch(c);
+        due_.add(c);
       }
       for (std::size_t b = 0; b < size; ++b) {
         std::vector<ClusterBlock> peers = blocks;
@@ -241,9 +225,9 @@ void Gpu::start_blocks(Cycle now) {
   while (next_block_ < blocks_ && !roomy_.empty()) {
     for (const int c : roomy_) {
       if (next_block_ == blocks_) break;
-      core(c).start(next_block_++, now, handed_out(core(c).room_since(now), now), sampler_->skipped());
+      core(c).start(next_block_++, now, rate_.hand_out(core(c).room_since(now), now), sampler_->skipped());
       ++resident_blocks_;
-      touch(c);
+      due_.add(c);
     }
     std::erase_if(roomy_, [&](int c) { return !core(c).has_room(); });
     sampler_->residents_changed(now);
@@ -262,9 +246,9 @@ void Gpu::sample(Cycle now) {
     if (left_out > 0 && timeline_ != nullptr) timeline_->left_out_blocks(now, sampler_->skipped() - skipped, left_out);
   }
   if (filled < kUsed) return;
-  if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
+  if (code_->step_loop() < 0 || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
-  for (const Core& c : cores_) c.progress(progress);
+  for (int c = 0; c < cores(); ++c) add_progress(core(c).warps(), *code_, c, progress);
   const FastForward t = sampler_->jump_steps(now, progress, next_block_, blocks_ - next_block_);
   if (t.jumps.empty()) return;
   next_block_ += t.blocks;
@@ -309,7 +293,7 @@ void Gpu::jump(const FastForward& t) {
   std::vector<std::vector<std::size_t>> on_core(cores_.size());
   for (const auto& [block, place] : started) on_core[place / places].push_back(place % places);
   std::span<const StepJump> left = t.jumps;
-  for (std::size_t c = 0; c < cores_.size(); ++c) left = cores_[c].jump(left, on_core[c]);
+  for (std::size_t c = 0; c < cores_.size(); ++c) left = jump_steps(cores_[c].warps(), *code_, left, on_core[c]);
 }
 
 void Gpu::show(Cycle until) {

@@ -150,9 +150,9 @@ void KernelIndices::split(const std::vector<int>& mixed, std::int64_t warp, cons
     const auto& [divisor, modulus, period] = divisions_[pos(m)];
     const LaneForm& argument = arguments_[pos(m)];
     const bool cyclic = kernel_.indices[pos(m)].modulus != 0;
-    const std::int64_t of = common(argument, u, out);
+    const std::int64_t of = argument.common(u, out);
     const std::int64_t turns = period.quotient(of), rest = of - turns * period.value();
-    const expr::Span lanes = lane_span(argument, warp, out);
+    const expr::Span lanes = argument.lane_span(warp, out);
     MixedSplit& s = out[pos(m)];
     // Where some lanes begin the next turn and others do not, values fall back to 0.
     if (cyclic && (rest + lanes.low < 0 || rest + lanes.high >= period.value())) {

@@ -233,10 +233,8 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
       return c;
     }
     case SegmentKind::kIf:
-      for (const auto& g : n.guards) {
-        const std::int64_t v = indices_.common(g.value, u, {});
-        if (v < 0 || v >= g.bound) return {};
-      }
+      for (const auto& g : n.guards)
+        if (!g.holds(u)) return {};
       return walk(n.children, warp, u);
   }
   return {};
@@ -281,7 +279,7 @@ bool Segment::is_repeated(const SegmentNode& n, std::int64_t warp, const Uniform
   const std::vector<int> mixed = indices_.mixed_of(form);
   splits_.resize(indices_.kernel().indices.size());
   indices_.split(mixed, warp, u, splits_);
-  std::vector<std::int64_t> place = {n.copy, indices_.common(form, u, splits_)};
+  std::vector<std::int64_t> place = {n.copy, form.common(u, splits_)};
   for (const int i : mixed) place.push_back(splits_[static_cast<std::size_t>(i)].rest);
   return !read_.insert(std::move(place)).second;
 }

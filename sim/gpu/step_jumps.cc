@@ -23,7 +23,7 @@ void add_progress(const ResidentWarps& warps, const WarpCode& code, int core, st
       p.inside = p.inside && w.in_steps;
       p.crowd = std::max(p.crowd, in_partition[static_cast<std::size_t>(w.partition)]);
       if (!w.in_steps) continue;
-      const std::int64_t left = code.remaining(code.loop(code.step_loop()), w.uniforms);
+      const std::int64_t left = code.loops().remaining(code.loops()[code.step_loop()], w.uniforms);
       p.min_remaining = &w == &of_block.front() ? left : std::min(p.min_remaining, left);
     }
     out.push_back(p);
@@ -33,7 +33,7 @@ void add_progress(const ResidentWarps& warps, const WarpCode& code, int core, st
 std::span<const StepJump> jump_steps(ResidentWarps& warps, const WarpCode& code, std::span<const StepJump> jumps,
                                      std::span<const std::size_t> started) {
   for (const std::size_t place : started) warps.deal_partitions(place);
-  const CodeLoop& steps = code.loop(code.step_loop());
+  const CodeLoop& steps = code.loops()[code.step_loop()];
   for (std::size_t place = 0; place < warps.blocks().size(); ++place) {
     const StepJump& j = jumps.front();
     jumps = jumps.subspan(1);
@@ -43,10 +43,10 @@ std::span<const StepJump> jump_steps(ResidentWarps& warps, const WarpCode& code,
     const std::span<Warp> of_block = warps.warps_of(place);
     // All warps of a block by as many steps, for they meet at the barriers and mbarriers of each.
     std::int64_t n = j.steps;
-    for (const Warp& w : of_block) n = std::max(n, -code.done(steps, w.uniforms));
+    for (const Warp& w : of_block) n = std::max(n, -CodeLoops::done(steps, w.uniforms));
     for (Warp& w : of_block) {
       if (j.successor >= 0) code.become(j.successor, w.uniforms);
-      if (j.steps != 0) code.jump(steps, w.uniforms, n);
+      if (j.steps != 0) code.loops().jump(steps, w.uniforms, n);
     }
     if (j.steps == 0) continue;
     const int mbarriers = static_cast<int>(code.indices().kernel().mbarriers.size());

@@ -20,7 +20,7 @@ bool in_all_roles(std::span<const WarpOp> ops, int loop, std::size_t roles) {
 std::optional<std::vector<std::int64_t>> phases_per_step(const CodeLoop& steps, std::span<const MbarrierPhase> phases,
                                                          const KernelIndices& indices) {
   std::vector<std::optional<std::int64_t>> known(indices.kernel().mbarriers.size());
-  const int index = steps.own ? steps.inner : steps.slot;
+  const int index = steps.index();
   for (const MbarrierPhase& phase : phases) {
     std::int64_t uses = 0;
     for (const lower::AffineTerm& t : phase.phase.uniform) {
@@ -46,7 +46,7 @@ StepLoop step_loop_of(std::span<const WarpOp> ops, std::span<const CodeLoop> loo
     const WarpOp& op = ops[n];
     if (op.kind != Kind::kLoop) continue;
     const CodeLoop& l = loops[static_cast<std::size_t>(op.number)];
-    const std::int64_t iterations = (l.high - l.low) / l.stride + 1;
+    const std::int64_t iterations = l.iterations();
     if (l.from >= 0 || iterations <= most) continue;
     const std::span<const WarpOp> inside = ops.subspan(n, static_cast<std::size_t>(op.jump) - n);
     const bool steps = std::any_of(inside.begin(), inside.end(), [](const WarpOp& o) {

@@ -12,7 +12,7 @@ namespace tilescope::sim {
 TmaBoxLines::TmaBoxLines(const KernelIndices& indices, const lower::TmaBox& copy,
                          const std::vector<std::int64_t>& bases, const LineShape& shape, std::int64_t warp,
                          bool tells_written)
-    : indices_(indices), shape_(shape), warp_(warp), tells_written_(tells_written) {
+    : shape_(shape), warp_(warp), tells_written_(tells_written) {
   const lower::Buffer& from = indices.kernel().buffers[static_cast<std::size_t>(copy.memory)];
   const std::int64_t size = base::size_of(from.dtype).n;
   base_ = bases[static_cast<std::size_t>(from.global)];
@@ -27,7 +27,7 @@ TmaBoxLines::TmaBoxLines(const KernelIndices& indices, const lower::TmaBox& copy
 
 std::vector<BoxLine> TmaBoxLines::lines(const Uniforms& u) const {
   std::vector<std::int64_t> at;
-  for (const Dim& d : dims_) at.push_back(indices_.common(d.at, u, {}));
+  for (const Dim& d : dims_) at.push_back(d.at.common(u, {}));
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < dims_.size(); ++d) rows *= dims_[d].box;
   const Dim& inner = dims_.back();

@@ -146,13 +146,12 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
 }
 
 int WarpCodeBuilder::number_of(const CodeLoop& l) {
-  const auto fresh = static_cast<int>(code_.loops_.size());
   if (!code_.roles_.empty() && !l.own && l.from < 0) {
-    const auto [known, first] = loops_of_roles_.emplace(std::pair{l.slot, loops_of_role_[l.slot]++}, fresh);
-    if (!first) return known->second;
+    const auto [known, first] = loops_of_roles_.try_emplace({l.slot, loops_of_role_[l.slot]++});
+    if (first) known->second = code_.loops_.add(l);
+    return known->second;
   }
-  code_.loops_.push_back(l);
-  return fresh;
+  return code_.loops_.add(l);
 }
 
 template <class Inside>
@@ -202,10 +201,9 @@ void WarpCodeBuilder::emit_ahead(const Loop& l) {
 std::pair<int, int> WarpCodeBuilder::ends_of(const Loop& l) {
   const auto number_of_end = [&](const std::optional<lower::Affine>& end) {
     if (!end) return -1;
-    code_.ends_.push_back(code_.indices_.form(*end, 1));
-    const LaneForm& form = code_.ends_.back();
+    LaneForm form = code_.indices_.form(*end, 1);
     base::check(form.lane.empty() && form.mixed.empty(), "the ends of a loop are the same for all threads");
-    return static_cast<int>(code_.ends_.size() - 1);
+    return code_.loops_.add_end(std::move(form));
   };
   const int first = number_of_end(l.first);
   return {first, number_of_end(l.last)};

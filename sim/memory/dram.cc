@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace tilescope::sim {
 
 DramChannel::DramChannel(const DramSpec& spec)
-    : spec_(spec), banks_(spec_), scheduler_(spec_, banks_, pending_), refresh_(spec_, banks_, scheduler_) {}
+    : spec_(spec),
+      banks_(spec_),
+      scheduler_(spec_, banks_, pending_),
+      refresh_(spec_, banks_, scheduler_),
+      direction_(spec_) {}
 
 // --- on the way to the banks
 
@@ -113,17 +118,36 @@ Clock DramChannel::next_arrival() const {
 bool DramChannel::hand_over() {
   bool any = false;
   for (;;) {
-    any = choose_direction() || any;
-    std::vector<Before>& queue = is_draining() ? writes_ : reads_;
+    const DramDirection::Choice choice = direction_.choose({.reads = reads_.size(),
+                                                            .writes = writes_.size(),
+                                                            .held_writes = held(true),
+                                                            .rests = scheduler_.queued() == 0,
+                                                            .idle = now_ >= last_command_ + spec_.write_idle});
+    if (choice != DramDirection::Choice::kStays) tried_ = 0;
+    if (choice == DramDirection::Choice::kTurns) {
+      any = true;
+      if (spec_.per_bank_queue_depth == 0) recall(!direction_.writes());
+    }
+    std::vector<Before>& queue = direction_.writes() ? writes_ : reads_;
     const auto fits = std::find_if(queue.begin() + static_cast<std::ptrdiff_t>(std::min(tried_, queue.size())),
                                    queue.end(), [&](const Before& b) { return scheduler_.has_room(b.bank); });
     tried_ = static_cast<std::size_t>(fits - queue.begin());
     if (fits == queue.end()) return any;
     scheduler_.enter(fits->bank, fits->place);
-    if (drain_ > 0 && --drain_ == 0) tried_ = 0;
+    if (direction_.goes_on()) tried_ = 0;
     queue.erase(fits);
     any = true;
   }
+}
+
+// Requests of the direction that is not served, but for queues of banks, which keep what they hold, go back to the
+// controller.
+void DramChannel::recall(bool write) {
+  std::vector<Before>& queue = write ? writes_ : reads_;
+  std::vector<Before> all;
+  for (const auto& [place, bank] : scheduler_.recall(write)) all.push_back({place, bank});
+  all.insert(all.end(), queue.begin(), queue.end());
+  queue = std::move(all);
 }
 
 bool DramChannel::take_in(std::vector<DramServed>& served) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/memory/detail/dram_banks.h"
+#include "sim/memory/detail/dram_direction.h"
 #include "sim/memory/detail/dram_pending.h"
 #include "sim/memory/detail/dram_refresh.h"
 #include "sim/memory/detail/dram_scheduler.h"
@@ -66,11 +67,6 @@ class DramChannel {
   bool answered(std::size_t place, std::vector<DramServed>& served);
   bool hand_over();
   Clock next_arrival() const;
-
-  // dram_policy.cc
-  bool is_draining() const { return drain_ > 0 || writes_only_; }
-  bool choose_direction();
-  bool choose_by_watermarks(bool rests);
   void recall(bool write);
 
   void plan(Clock from);
@@ -93,9 +89,8 @@ class DramChannel {
   std::vector<Before> reads_, writes_;
   std::array<std::size_t, 2> arriving_{};  // reads and writes that have not reached the controller
   std::int64_t waiting_writes_ = 0;        // all that are not served
-  std::size_t drain_ = 0;                  // writes that go to the banks before the next read
-  bool writes_only_ = false;               // no reads are served until the low watermark
-  std::size_t tried_ = 0;                  // leading entries of the current queue whose bank's queue is full
+  DramDirection direction_;
+  std::size_t tried_ = 0;  // leading entries of the current queue whose bank's queue is full
 
   Clock now_{}, next_ = kNever;
   Clock last_command_{};

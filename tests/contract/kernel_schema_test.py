@@ -79,6 +79,22 @@ class KernelSchema(unittest.TestCase):
             seen |= {m["do"] for m in maps_of(document["kernels"]) if "do" in m}
         self.assertGreater(len(seen), 15, seen)
 
+    def test_every_statement(self):
+        """One of each kind passes; with a member that it has not, or without one that it must have, it does not."""
+        document = json.loads((Path(__file__).parents[1] / "unit/lower/every_statement.json").read_text())
+        self.assertEqual([], [e.message for e in self.validator.iter_errors(document)])
+        kinds = {k["properties"]["do"]["const"]: k for k in self.schema["definitions"]["statement"]["oneOf"]}
+        written = {m["do"]: m for m in maps_of(document["kernels"]) if "do" in m}
+        written["cluster_barrier"] = {"do": "cluster_barrier"}  # which a document without clusters has not
+        self.assertEqual(sorted(kinds), sorted(written))
+        for do, kind in kinds.items():
+            # The definitions of what statements consist of stand in the whole schema.
+            alone = jsonschema.Draft7Validator({**kind, "definitions": self.schema["definitions"]})
+            self.assertTrue(alone.is_valid(written[do]), do)
+            self.assertFalse(alone.is_valid({**written[do], "no_such_member": 1}), do)
+            for key in kind["required"]:
+                self.assertFalse(alone.is_valid({k: v for k, v in written[do].items() if k != key}), (do, key))
+
     def test_a_broken_document_is_refused_by_both(self):
         seed = random.randrange(1 << 32)
         print(f"seed {seed}")

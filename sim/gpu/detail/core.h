@@ -47,8 +47,6 @@ class Core {
 
   // The block of a place is one of a cluster, with these others.
   void join_cluster(int place, std::int64_t cluster, std::vector<ClusterBlock> peers);
-  // What its blocks tell others of their clusters.
-  std::vector<ClusterMessage>& to_peers() { return warps_.to_peers(); }
   // Hears of what happened by then in another block of a cluster.
   void hear(const ClusterMessage& m);
   // Blocks of clusters that ended since the last call, which keep their places until `release`.
@@ -85,10 +83,9 @@ class Core {
   void watch(Timeline& timeline) { record_.timeline = &timeline; }
   void show(Cycle until) const;
 
-  // How far the warps of every place are in the loop over steps; added to `out`.
-  void progress(std::vector<StepProgress>& out) const;
-  // They jump (step_jumps.h).
-  std::span<const StepJump> jump(std::span<const StepJump> jumps, std::span<const std::size_t> started);
+  // What is resident, whose progress is asked for and which jumps (step_jumps.h); its messages to other cores.
+  ResidentWarps& warps() { return warps_; }
+  const ResidentWarps& warps() const { return warps_; }
   // Loads into the caches what the warps of one place would touch in one of the skipped steps. Called before they jump.
   void warm_caches(std::size_t place, const SkippedSteps& skipped, std::int64_t step, DeviceMemory& memory);
 

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/gpu/detail/block_rate.h"
 #include "sim/gpu/detail/core.h"
+#include "sim/gpu/detail/due_cores.h"
 #include "sim/gpu/detail/reply_pairs.h"
 #include "sim/gpu/detail/sampler.h"
 
@@ -51,7 +53,6 @@ class Gpu {
   std::optional<std::string> stuck() const;
 
  private:
-  void touch(int core);
   void take_requests(Cycle end, const std::vector<int>& ran);
   void take_finished(Cycle end, const std::vector<int>& ran);
   void tell_clusters(Cycle end, const std::vector<int>& ran);
@@ -59,7 +60,6 @@ class Gpu {
   void dispatch(Cycle now);
   void start_blocks(Cycle now);
   void start_clusters(Cycle now);
-  Cycle handed_out(Cycle room_since, Cycle now);
   void sample(Cycle now);
   void warm(const FastForward& t);
   void jump(const FastForward& t);
@@ -71,16 +71,16 @@ class Gpu {
   DeviceMemory* own_;  // which that is, where it is no user's
   Cycle turn_;
   std::deque<Core> cores_;
+  const WarpCode* code_ = nullptr;
   Statistics* statistics_ = nullptr;
   std::optional<Sampler> sampler_;
-  std::vector<bool> touched_;  // by core: due anew in this turn,
-  std::vector<int> due_;       // which these are
-  std::vector<int> roomy_;     // cores with a free CTA slot while blocks wait for one, in order
+  DueCores due_;            // anew in this turn
+  std::vector<int> roomy_;  // cores with a free CTA slot while blocks wait for one, in order
   std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
   std::optional<ReplyPairs> pairs_;  // of a part of a chip
   std::vector<MemoryReply> unserved_;
-  double next_handed_out_ = 0;  // when the chip can hand out another block
+  BlockRate rate_;
   // Blocks of a cluster that have ended and keep their places until all of it have.
   struct EndedCluster {
     std::vector<ClusterBlock> blocks;
@@ -89,7 +89,6 @@ class Gpu {
   std::map<std::int64_t, EndedCluster> ended_;  // by the cluster's number
   std::int64_t cluster_ = 1;                    // blocks of one
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
-  bool has_steps_ = false;
   std::int64_t footprint_ = 0;  // bytes of all tensors
   Cycle end_{};
 };

@@ -17,14 +17,6 @@ namespace tilescope::sim {
 // Values of a warp's uniform indices, by their positions in the kernel.
 using Uniforms = std::vector<std::int64_t>;
 
-// constant + uniform terms + mixed terms + what each lane adds.
-struct LaneForm {
-  std::int64_t constant = 0;
-  std::vector<lower::AffineTerm> uniform, mixed;
-  std::vector<std::int64_t> lane;      // by thread, warps filled up with zeros; empty where all are zero
-  std::vector<expr::Span> lane_range;  // by warp, of its threads that exist
-};
-
 // A mixed index of a warp at one moment: floor((U + lane)/d) = quotient + pattern(rest, lane), the modulus applied.
 // Equal rests mean equal patterns; kFlat: 0 in all lanes.
 struct MixedSplit {
@@ -34,6 +26,45 @@ struct MixedSplit {
   expr::Span pattern = {};  // no lane's lies outside
 };
 using MixedSplits = std::vector<MixedSplit>;  // by index of the kernel
+
+// constant + uniform terms + mixed terms + what each lane adds.
+struct LaneForm {
+  std::int64_t constant = 0;
+  std::vector<lower::AffineTerm> uniform, mixed;
+  std::vector<std::int64_t> lane;      // by thread, warps filled up with zeros; empty where all are zero
+  std::vector<expr::Span> lane_range;  // by warp, of its threads that exist
+
+  // What all lanes have in common, the splits of its mixed indices being known.
+  std::int64_t common(const Uniforms& u, const MixedSplits& splits) const {
+    return uniform_part(u) + mixed_part(splits);
+  }
+  // Its two parts: what uniform indices give, and mixed ones.
+  std::int64_t uniform_part(const Uniforms& u) const {
+    std::int64_t sum = constant;
+    for (const lower::AffineTerm& t : uniform) sum += t.coefficient * u[static_cast<std::size_t>(t.index)];
+    return sum;
+  }
+  std::int64_t mixed_part(const MixedSplits& splits) const {
+    std::int64_t sum = 0;
+    for (const lower::AffineTerm& t : mixed) sum += t.coefficient * splits[static_cast<std::size_t>(t.index)].quotient;
+    return sum;
+  }
+  // Adds its uniform indices that are not there yet.
+  void add_uniforms_to(std::vector<int>& indices) const {
+    for (const lower::AffineTerm& t : uniform)
+      if (std::find(indices.begin(), indices.end(), t.index) == indices.end()) indices.push_back(t.index);
+  }
+  // Least and most that a lane of the warp adds to common(), the splits being the warp's.
+  expr::Span lane_span(std::int64_t warp, const MixedSplits& splits) const {
+    expr::Span s = lane_range[static_cast<std::size_t>(warp)];
+    for (const lower::AffineTerm& t : mixed) {
+      const expr::Span& of = splits[static_cast<std::size_t>(t.index)].pattern;
+      s.low += t.coefficient * (t.coefficient > 0 ? of.low : of.high);
+      s.high += t.coefficient * (t.coefficient > 0 ? of.high : of.low);
+    }
+    return s;
+  }
+};
 
 class KernelIndices {
  public:
@@ -58,37 +89,11 @@ class KernelIndices {
   // The mixed indices that the form needs, each after those it needs itself.
   std::vector<int> mixed_of(const LaneForm& f) const;
   void split(const std::vector<int>& mixed, std::int64_t warp, const Uniforms& u, MixedSplits& out) const;
-  // What all lanes of a form have in common, the splits of its mixed indices being known.
-  std::int64_t common(const LaneForm& f, const Uniforms& u, const MixedSplits& splits) const {
-    return uniform_part(f, u) + mixed_part(f, splits);
-  }
-  // Its two parts: what uniform indices give, and mixed ones.
-  std::int64_t uniform_part(const LaneForm& f, const Uniforms& u) const {
-    std::int64_t sum = f.constant;
-    for (const lower::AffineTerm& t : f.uniform) sum += t.coefficient * u[pos(t.index)];
-    return sum;
-  }
-  std::int64_t mixed_part(const LaneForm& f, const MixedSplits& splits) const {
-    std::int64_t sum = 0;
-    for (const lower::AffineTerm& t : f.mixed) sum += t.coefficient * splits[pos(t.index)].quotient;
-    return sum;
-  }
-  // Adds the uniform indices of the form that are not there yet.
-  void add_uniforms_of(const LaneForm& f, std::vector<int>& indices) const {
-    for (const lower::AffineTerm& t : f.uniform)
-      if (std::find(indices.begin(), indices.end(), t.index) == indices.end()) indices.push_back(t.index);
-  }
-  // Least and most that a lane of the warp adds to common(), the splits being the warp's.
-  expr::Span lane_span(const LaneForm& f, std::int64_t warp, const MixedSplits& splits) const {
-    expr::Span s = f.lane_range[static_cast<std::size_t>(warp)];
-    for (const lower::AffineTerm& t : f.mixed) add(s, splits[pos(t.index)].pattern, t.coefficient);
-    return s;
-  }
 
   // What the lanes of a warp add for these mixed indices: by index, then lane.
   std::vector<std::vector<std::int64_t>> lane_patterns(const std::vector<int>& mixed, std::int64_t warp,
                                                        const MixedSplits& splits) const;
-  // What one lane adds to common().
+  // What one lane adds to the form's common().
   std::int64_t lane_part(const LaneForm& f, std::int64_t warp, std::int64_t lane,
                          const std::vector<std::vector<std::int64_t>>& patterns) const;
   // The form of a mixed index's argument.
@@ -96,10 +101,6 @@ class KernelIndices {
 
  private:
   static std::size_t pos(int i) { return static_cast<std::size_t>(i); }
-  static void add(expr::Span& s, const expr::Span& of, std::int64_t times) {
-    s.low += times * (times > 0 ? of.low : of.high);
-    s.high += times * (times > 0 ? of.high : of.low);
-  }
   std::size_t at(int index, int on) const { return pos(index) * kernel_.indices.size() + pos(on); }
   std::int64_t derived(std::size_t index, std::int64_t of) const {
     const std::int64_t v = divisions_[index].divisor.quotient(of);

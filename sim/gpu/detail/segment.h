@@ -47,6 +47,10 @@ struct SegmentNode {
   struct UniformGuard {
     LaneForm value;
     std::int64_t bound = 0;
+    bool holds(const Uniforms& u) const {
+      const std::int64_t v = value.common(u, {});
+      return v >= 0 && v < bound;
+    }
   };
   std::vector<UniformGuard> guards;
   // kCopy

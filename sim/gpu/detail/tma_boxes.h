@@ -41,7 +41,6 @@ class TmaBoxLines {
   };
   void add_row(std::int64_t begin, std::int64_t end, std::vector<BoxLine>& out) const;
 
-  const KernelIndices& indices_;
   LineShape shape_;
   std::int64_t warp_, base_ = 0, bytes_ = 0;
   bool tells_written_;

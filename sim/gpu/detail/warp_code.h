@@ -11,6 +11,7 @@
 
 #include "arch/spec.h"
 #include "sim/gpu/detail/chip_part.h"
+#include "sim/gpu/detail/code_loops.h"
 #include "sim/gpu/detail/segment.h"
 #include "sim/gpu/detail/step_loop.h"
 #include "sim/gpu/detail/tma_boxes.h"
@@ -53,17 +54,6 @@ struct WarpOp {
   LoadGroups uses = 0;     // kSegment, kStore, kLoad of a gather: what has to have arrived
 };
 
-// A loop from `low`, or from where another one stands, to `high`; a block may have a greater low and a lesser high.
-struct CodeLoop {
-  int slot = 0;  // of the uniforms: an index of the kernel, or one of the code's own
-  bool own = false;
-  std::int64_t low = 0, high = 0, stride = 1;
-  int from = -1;  // slot whose value is the low, for `count` iterations; -1: a loop by itself
-  std::int64_t count = 0;
-  int inner = -1;             // index that moves along when this one jumps
-  int first = -1, last = -1;  // numbers of a block's own ends; -1: those above
-};
-
 // Warps of a block from one of them on.
 struct WarpRange {
   std::int64_t first = 0, count = 0;
@@ -87,7 +77,7 @@ class WarpCode {
 
   const KernelIndices& indices() const { return indices_; }
   const std::vector<WarpOp>& ops() const { return ops_; }
-  const CodeLoop& loop(int number) const { return loops_[static_cast<std::size_t>(number)]; }
+  const CodeLoops& loops() const { return loops_; }
   Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
   AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
   const AccessPatterns& access(int copy) const { return accesses_[static_cast<std::size_t>(copy)]; }
@@ -99,9 +89,7 @@ class WarpCode {
   const MbarrierPhase& mbarrier_phase(const WarpOp& op) const {
     return mbarrier_phases_[static_cast<std::size_t>(op.mbarrier_phase)];
   }
-  std::int64_t phase_of(const WarpOp& op, const Uniforms& u) const {
-    return indices_.common(mbarrier_phase(op).phase, u, {});
-  }
+  std::int64_t phase_of(const WarpOp& op, const Uniforms& u) const { return mbarrier_phase(op).phase.common(u, {}); }
   // By how many phases of an mbarrier an iteration of the loop over steps goes on.
   std::int64_t phases_per_step(int mbarrier) const { return step_loop_.phases[static_cast<std::size_t>(mbarrier)]; }
   bool is_of(const WarpOp& role, std::int64_t warp) const {
@@ -119,8 +107,6 @@ class WarpCode {
   int step_loop() const { return step_loop_.number; }
   // How many steps a block has; 0 where it begins that loop more than once, or has none, or blocks differ.
   std::int64_t steps() const;
-  // Whether blocks run loops from or to places of their own, so that one may be longer than another.
-  bool uneven() const { return !ends_.empty(); }
   // Iterations of it after which what the indices derived from it do begins anew: the rhythm of a kernel's taps. 1
   // where there is none, or none of a useful length.
   std::int64_t step_period() const;
@@ -130,29 +116,16 @@ class WarpCode {
   const std::optional<BlockGroups>& groups() const { return groups_; }
 
   Uniforms start(std::int64_t block) const;
-  // Begins a loop; false where it has no iteration.
-  bool enter(const CodeLoop& l, Uniforms& u) const;
-  // Goes on to the next iteration; false where there is none.
-  bool next(const CodeLoop& l, Uniforms& u) const;
   // Of another block, at the same place of every loop.
   void become(std::int64_t block, Uniforms& u) const;
-  // Iterations of a loop by itself: at most, those from its low to the current one, those that follow it.
-  std::int64_t iterations(const CodeLoop& l) const { return (l.high - l.low) / l.stride + 1; }
-  std::int64_t done(const CodeLoop& l, const Uniforms& u) const;
-  std::int64_t remaining(const CodeLoop& l, const Uniforms& u) const;
-  void jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const;
 
  private:
   friend class WarpCodeBuilder;
-  void set(const CodeLoop& l, Uniforms& u, std::int64_t value) const;
-  std::int64_t low(const CodeLoop& l, const Uniforms& u) const;
-  std::int64_t high(const CodeLoop& l, const Uniforms& u) const;
 
   KernelIndices indices_;
   std::optional<BlockGroups> groups_;
   std::vector<WarpOp> ops_;
-  std::vector<CodeLoop> loops_;
-  std::vector<LaneForm> ends_;  // of loops, where blocks have their own
+  CodeLoops loops_;
   std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
   std::deque<Segment> segments_;
   std::deque<AccessPatterns> accesses_;  // by copy of the kernel

@@ -186,7 +186,7 @@ RC_GTEST_PROP(Search, EndsWhereNothingBesideTheFirstIsFaster, ()) {
     if (c.threads > chip.spec.core.max_block_threads ||
         c.scratchpad > arch::scratchpad_per_block(*arch::scratchpad_of(chip.spec)))
       return std::numeric_limits<double>::infinity();
-    const model::Counts& counts = pool.counts(id);
+    const model::Counts& counts = pool.candidates().counts(id);
     const std::optional<std::int64_t> registers =
         stated_registers(c, counts, model::held_registers(counts, chip.machine), chip.spec);
     if (!registers) return std::numeric_limits<double>::infinity();
@@ -195,7 +195,7 @@ RC_GTEST_PROP(Search, EndsWhereNothingBesideTheFirstIsFaster, ()) {
     return chip.time_of(p);
   };
   const auto first = [&] {
-    for (CandidatePool::Id id = 0; id < pool.candidates(); ++id) {
+    for (CandidatePool::Id id = 0; id < pool.candidates().size(); ++id) {
       tile::StageProgram p = pool[id].program;
       p.registers = found.front().program.registers;
       if (p == found.front().program) return id;
