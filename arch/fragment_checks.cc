@@ -163,13 +163,13 @@ class FragmentCheck {
     const Matrix a{"a", "A", FragmentAxis::kRow, FragmentAxis::kDepth, c_.m, c_.k};
     const Matrix b{"b", "B", FragmentAxis::kDepth, FragmentAxis::kColumn, c_.k, c_.n};
     for (const auto& [matrix, map] : {std::pair{&a, &f.a}, {&b, &f.b}}) {
-      if (c_.operands && *map)
+      if (c_.operands && *map && matrix == &b)
         add({"fragments", matrix->key},
             fmt::format("{} is read from {}, no lane holds it", matrix->name, *c_.operands));
       if (!c_.operands && !*map && !is_given(matrix->key))  // else it could not be read
         add({"fragments"},
             fmt::format("no map of {} ({}), which lanes hold where `operands` is absent", matrix->name, matrix->key));
-      if (!c_.operands && *map) check_map(**map, *matrix, true);
+      if (*map && (!c_.operands || matrix == &a)) check_map(**map, *matrix, true);
     }
     check_map(f.c, {"c", "C", FragmentAxis::kRow, FragmentAxis::kColumn, c_.m, c_.n}, false);
   }

@@ -119,7 +119,7 @@ struct CoreSpec {
 };
 
 // The places of the elements of a matrix instruction's operands and accumulators in the lanes that execute it. The maps
-// of `a` and `b` are absent where the instruction reads them from a scratchpad.
+// of `a` and `b` are absent where the instruction reads them from a scratchpad alone.
 struct FragmentSpec {
   std::optional<FragmentMap> a, b;
   FragmentMap c;

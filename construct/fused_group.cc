@@ -11,6 +11,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/kernel_schedules.h"
+#include "construct/detail/matrix_kernels.h"
 #include "construct/detail/online_reduction.h"
 #include "construct/detail/output_tiles.h"
 #include "construct/detail/ranking.h"
@@ -88,12 +89,12 @@ std::int64_t assumed_padding(const StageProgram& p, std::size_t operand, std::op
   return whole - tile::data_tile(o, p.block).back() + elements_in(max_access, o.element);
 }
 
-// The stages first .. last as one kernel, which pass tensors on as `passing` says. It has to be faster than `limit`,
-// in microseconds.
+// The stages first .. last as one kernel, which pass tensors on as `passing` says, multiplied by `matrix`. It has to be
+// faster than `limit`, in microseconds.
 class FusedGroup {
  public:
   FusedGroup(std::size_t first, std::size_t last, const model::Machine& machine, GroupMemory& shared, Passing passing,
-             double limit)
+             const MatrixKernels& matrix, double limit)
       : first_(first),
         machine_(machine),
         arch_(*machine.arch),
@@ -104,6 +105,7 @@ class FusedGroup {
         program_{arch_.name, {}, {}},
         group_(last - first + 1),
         passing_(std::move(passing)),
+        matrix_(matrix),
         best_us_(limit) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t s = first; s <= last; ++s) {
@@ -218,7 +220,7 @@ class FusedGroup {
     const auto add = [&](std::size_t i, const Extents& results) {
       bytes += bytes_from_outside(i);
       points += points_of(i);
-      if (passing_.by_rows && !shared_.matrix[first_ + i].empty())
+      if (passing_.by_rows && !matrix_[first_ + i].empty())
         sums += static_cast<double>(elements_of(results) * base::size_of(space(i).expression.accumulate).n);
       if (keeps(i)) kept += static_cast<double>(elements_of(results) * space(i).output.element.n);
       const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
@@ -326,7 +328,7 @@ class FusedGroup {
 
   // The schedule of a stage that takes least by itself; false where none fits.
   bool schedule(std::size_t i, const Extents& asked, std::int64_t threads, std::int64_t blocks) {
-    StageRequest request{stage(i).space, asked, threads, {}, shared_.matrix[first_ + i]};
+    StageRequest request{stage(i).space, asked, threads, {}, matrix_[first_ + i]};
     model::KernelStage kernel;
     kernel.blocks = blocks;
     kernel.threads = threads;
@@ -356,6 +358,7 @@ class FusedGroup {
                                      blocks,
                                      kernel.keeps_output ? 1 : 0,
                                      kernel.holds_output ? 1 : 0,
+                                     multiplies_by(i),
                                      passing_.by_rows ? request.loop_stages : 0,
                                      steps_.axis(i) ? steps_.step : 0};
     if (steps_.axis(i)) key.push_back(static_cast<std::int64_t>(*steps_.axis(i)));
@@ -366,6 +369,12 @@ class FusedGroup {
     if (!known->second) return false;
     stage(i) = *known->second;
     return true;
+  }
+
+  // A number that tells instructions of different kinds apart.
+  std::int64_t multiplies_by(std::size_t i) const {
+    const std::vector<tile::MicroKernel>& kernels = matrix_[first_ + i];
+    return kernels.empty() ? -1 : static_cast<std::int64_t>(kernels.front().index());
   }
 
   std::optional<StageProgram> best_schedule(const StageRequest& request, model::KernelStage kernel) {
@@ -421,6 +430,7 @@ class FusedGroup {
   RProgram program_;  // of the run alone
   tile::Group group_;
   const Passing passing_;
+  const MatrixKernels& matrix_;
   // Where the run is carried on: along what, so far in a step.
   OnlineSteps steps_;
   std::vector<SpacePtr> spaces_;  // of the run's stages
@@ -436,19 +446,24 @@ std::optional<FusedKernel> best_of_group(const expr::Expression& e, std::size_t 
   if (!stays_inside(e, first, last)) return std::nullopt;
   const arch::ArchSpec& a = *machine.arch;
   std::optional<FusedKernel> out;
-  const auto try_passing = [&](Passing passing) {
+  const auto try_passing = [&](Passing passing, const MatrixKernels& matrix) {
     const double limit = out ? out->time.v : kNever;
-    if (auto found = FusedGroup(first, last, machine, memory, std::move(passing), limit).best()) out = std::move(found);
+    if (auto found = FusedGroup(first, last, machine, memory, std::move(passing), matrix, limit).best())
+      out = std::move(found);
   };
-  std::vector<bool> products;
-  for (const auto& kernels : memory.matrix) products.push_back(!kernels.empty());
-  if (auto rows = passing_by_rows(e, memory.spaces, products, first, last, a)) try_passing(*std::move(rows));
+  const MatrixKernels of_fragments = kernels_of(memory.matrix, true),
+                      of_core_matrices = kernels_of(memory.matrix, false);
+  for (const MatrixKernels* matrix : {&of_core_matrices, &of_fragments}) {
+    std::vector<bool> products;
+    for (const auto& kernels : *matrix) products.push_back(!kernels.empty());
+    if (auto rows = passing_by_rows(e, memory.spaces, products, first, last, a)) try_passing(*std::move(rows), *matrix);
+  }
   const auto differ = [](const Chain& x, const Chain& y) { return x.end != y.end; };
   const std::vector<Chain> with = chains_of(e, memory.spaces, first, last),
                            without = chains_of(e, memory.spaces, first, last, false);
-  try_passing(passing_in(with, e, first, a));
+  try_passing(passing_in(with, e, first, a), of_fragments);
   if (!std::equal(with.begin(), with.end(), without.begin(), std::not_fn(differ)))
-    try_passing(passing_in(without, e, first, a));
+    try_passing(passing_in(without, e, first, a), of_fragments);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/integer.h"
 #include "construct/microkernel/detail/knobs.h"
+#include "construct/transfer/detail/knobs.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/vectors.h"
 
@@ -40,8 +41,7 @@ class Schedules {
       for (std::int64_t each = 1; each <= widest; each *= 4) add(outwards(request_.threads, each), 1, 1, {});
       return std::move(out_);
     }
-    for (const tile::MicroKernel& kernel : request_.matrix)
-      if (std::visit([](const auto& k) { return holds_fragments(k); }, kernel)) add_fragments(kernel);
+    for (const tile::MicroKernel& kernel : request_.matrix) add_fragments(kernel);
     if (!out_.empty()) return std::move(out_);  // threads' multiply-adds are never faster
     const std::int64_t length = request_.carried ? request_.step : space_.axes[*shared_axis()].extent;
     for (std::int64_t sharers = 1; sharers <= request_.threads && sharers < 2 * length; sharers *= 2)
@@ -118,11 +118,14 @@ class Schedules {
     const auto wastes = [&](std::size_t axis, const AxisMapping& m) {
       return static_cast<double>(m.block_extent()) > static_cast<double>(request_.tile[axis]) * (1 + kWaste);
     };
-    for (std::int64_t down = request_.whole_rows ? warps : 1; down <= warps; down *= 2) {
+    for (std::int64_t down = request_.whole_rows ? std::max<std::int64_t>(1, warps) : 1; down <= warps; down *= 2) {
       Mapping mapping(space_.spatial, AxisMapping{});
       for (std::size_t a = 0; a < space_.spatial; ++a) mapping[a].per_thread = request_.tile[a];
       mapping[u.rows] = along(u.rows, down, u.m);
       mapping[u.columns] = along(u.columns, warps / down, u.n);
+      // Each group of warps has one fragment of rows: of more there are fewer groups, whose products hide what others
+      // do with their rows. The model does not see that.
+      if (request_.whole_rows && u.lanes > limits_.warp && mapping[u.rows].per_thread > u.m) continue;
       if (wastes(u.rows, mapping[u.rows]) || wastes(u.columns, mapping[u.columns])) continue;
       if (request_.carried) {
         if (*request_.carried == u.depth && request_.step % u.k == 0)
@@ -154,6 +157,8 @@ class Schedules {
     p.num_stages = stages;
     p.loop_stages = request_.loop_stages;
     apply_layout(p, {rules_.arch, rules_.pads, rules_.known, true});
+    if (request_.loop_stages > 1)
+      if (std::optional<StageProgram> brought = copied_by_engine(p, rules_.arch)) p = *std::move(brought);
     for (std::size_t i = 0; i < space_.values; ++i)
       p.operands[i].once = request_.loop_stages > 1 && request_.stepped && p.operands[i].cached &&
                            !space_.inputs[i].uses(static_cast<int>(*request_.stepped));

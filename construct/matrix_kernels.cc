@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "construct/detail/matrix_kernels.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
+#include <variant>
 
+#include "construct/microkernel/detail/knobs.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 
@@ -46,6 +50,15 @@ std::vector<tile::MicroKernel> matrix_kernels(const TileSpace& space, const arch
     tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
     if (tile::reads_operands_of(kernel, space)) out.push_back(std::move(kernel));
   }
+  return out;
+}
+
+MatrixKernels kernels_of(const MatrixKernels& all, bool of_fragments) {
+  MatrixKernels out(all.size());
+  for (std::size_t s = 0; s < all.size(); ++s)
+    std::copy_if(all[s].begin(), all[s].end(), std::back_inserter(out[s]), [&](const tile::MicroKernel& kernel) {
+      return std::visit([](const auto& k) { return holds_fragments(k); }, kernel) == of_fragments;
+    });
   return out;
 }
 

@@ -88,6 +88,8 @@ void BlockMemory::write(std::size_t buffer, std::int64_t at, const Crew& by, std
     return;
   }
   check_no_products(buffer, by, t);
+  if (by.fragments.contains(static_cast<int>(buffer)))
+    throw Mistake(fmt::format("{} changes while products in flight read it", b.name), t);
   Array& a = array(buffer);
   const std::size_t i = index(b, at, t);
   if (b.space == Space::kGlobal && a.written[i] != 0)

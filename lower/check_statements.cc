@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,8 +120,13 @@ class StatementCheck {
   }
   void operator()(const Wgmma& m) const {
     const MatrixInstruction& i = instruction(m);
-    if (i.a || i.b) return of_.wrong(path_, "{} reads its operands from registers: mma", i.name);
-    takes(m.a.at, i.elements, ".a");
+    if (i.b) return of_.wrong(path_, "{} reads its operands from registers: mma", i.name);
+    if (m.a.has_value() == m.a_fragment.has_value())
+      return of_.wrong(path_, "expected either \"a\" in the scratchpad or \"a_fragment\" in registers");
+    if (m.a) takes(m.a->at, i.elements, ".a");
+    if (m.a_fragment) takes(*m.a_fragment, i.elements, ".a_fragment");
+    if (m.a_fragment && !i.a)
+      of_.wrong(path_, "{} reads its first operand from the scratchpad: no map says how registers have it", i.name);
     takes(m.b.at, i.elements, ".b");
     const auto unit = std::ranges::find(of_.chip.compute, i.name, &arch::ComputeSpec::name);
     const std::int64_t most = unit == of_.chip.compute.end() ? i.shape.n : unit->max_n.value_or(unit->n);
@@ -292,10 +298,35 @@ void check_note(const CheckedKernel& of, const std::string& note, const std::str
     of.wrong(path + ".note", "expected a note of one line of at most {} characters, without a backslash", kLongestNote);
 }
 
+// Registers that products in flight read: they have their values before the products begin, and keep them to the end.
+class FragmentsInFlight {
+ public:
+  explicit FragmentsInFlight(const CheckedKernel& of) : of_(of) {}
+
+  void begin() { read_.clear(), changed_.clear(); }
+  void add(const Statement& s, const std::string& path) {
+    for_each_access(s, [&](const Access& a, AccessKind kind) {
+      if (kind == AccessKind::kRead || of_.buffer(a).space != Space::kRegister) return;
+      changed_.insert(a.buffer);
+      if (read_.contains(a.buffer)) of_.wrong(path, "changes {}, which products in flight read", of_.buffer(a).name);
+    });
+    const auto* m = std::get_if<Wgmma>(&s.what);
+    if (m == nullptr || !m->a_fragment) return;
+    read_.insert(m->a_fragment->buffer);
+    if (changed_.contains(m->a_fragment->buffer))
+      of_.wrong(path, "multiplies {}, which changed after the products began", of_.buffer(*m->a_fragment).name);
+  }
+
+ private:
+  const CheckedKernel& of_;
+  std::set<int> read_, changed_;
+};
+
 }  // namespace
 
 void check_statements(const CheckedKernel& of) {
   int products = -1;  // the buffer that they are added to
+  FragmentsInFlight fragments(of);
   Inside last;
   of.for_all([&](const Statement& s, const Inside& at) {
     check_note(of, s.note, at.path);
@@ -304,6 +335,7 @@ void check_statements(const CheckedKernel& of) {
     if (const auto* f = std::get_if<WgmmaFence>(&s.what)) {
       if (products >= 0) of.wrong(at.path, "products begin before others have ended");
       products = f->sums;
+      fragments.begin();
       last = at;
     } else if (const auto* e = std::get_if<WgmmaCommitWait>(&s.what)) {
       if (products != e->sums) of.wrong(at.path, "the end of products that did not begin");
@@ -311,6 +343,7 @@ void check_statements(const CheckedKernel& of) {
     } else if (const auto* m = std::get_if<Wgmma>(&s.what)) {
       if (products != m->d.buffer) of.wrong(at.path, "products that did not begin");
     }
+    if (products >= 0) fragments.add(s, at.path);
   });
   if (products >= 0) of.wrong(last.path, "products that do not end");
 }

@@ -118,14 +118,18 @@ void run(const Mma& m, BlockMemory& memory, Crew& by) {
 void run(const WgmmaFence& begin, Crew& by) {
   if (by.products_of) throw Mistake("products begin before others have ended", 0);
   by.products_of = begin.sums;
+  by.fragments.clear();
 }
 
 void run(const WgmmaCommitWait& end, Crew& by) {
   if (by.products_of != end.sums) throw Mistake("the end of products that did not begin", 0);
   by.products_of.reset();
+  by.fragments.clear();
 }
 
 void run(const Wgmma& m, BlockMemory& memory, Crew& by) {
+  if (m.a_fragment && !instruction_of(memory.kernel(), m).a)
+    throw Mistake("an instruction that reads its factors from the scratchpad", 0);
   if (by.products_of != m.d.buffer) throw Mistake("products that did not begin", 0);
   const MatrixInstruction& i = instruction_of(memory.kernel(), m);
   const MatrixShape s{i.shape.m, m.columns, i.shape.k};
@@ -133,11 +137,16 @@ void run(const Wgmma& m, BlockMemory& memory, Crew& by) {
   std::vector<double> a(static_cast<std::size_t>(s.m * s.k)), b(static_cast<std::size_t>(s.k * s.n));
   for (const std::int64_t group : by.groups(i.lanes)) {
     const bool adds = by.lanes.holds(m.adds, group);
-    const std::int64_t a_begin = by.common(m.a.at.offset, group, i.lanes),
-                       b_begin = by.common(m.b.at.offset, group, i.lanes);
-    for (std::int64_t k = 0; k < s.k; ++k) {
-      for (std::int64_t r = 0; r < s.m; ++r) a[place(r, k, s.k)] = read(m.a, memory, by, a_begin, r, k);
+    const std::int64_t b_begin = by.common(m.b.at.offset, group, i.lanes);
+    for (std::int64_t k = 0; k < s.k; ++k)
       for (std::int64_t c = 0; c < s.n; ++c) b[place(k, c, s.n)] = read(m.b, memory, by, b_begin, c, k);
+    if (m.a_fragment) {
+      gather(*m.a_fragment, *i.a, true, memory, by, group, a, s.k);
+      by.fragments.insert(m.a_fragment->buffer);
+    } else {
+      const std::int64_t a_begin = by.common(m.a->at.offset, group, i.lanes);
+      for (std::int64_t k = 0; k < s.k; ++k)
+        for (std::int64_t r = 0; r < s.m; ++r) a[place(r, k, s.k)] = read(*m.a, memory, by, a_begin, r, k);
     }
     for (std::int64_t lane = 0; lane < i.lanes; ++lane) {
       const std::int64_t of_fragment = i.c.elements_of_lane(), each = of_fragment * s.n / i.shape.n;

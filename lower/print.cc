@@ -71,7 +71,8 @@ class Printer {
 
   std::string instruction(const MatrixInstruction& i) const {
     std::string out = fmt::format("instruction {} of {} lanes", i.name, i.lanes);
-    if (i.a && i.b) out += fmt::format(", a {}, b {}", arch::text_of(*i.a), arch::text_of(*i.b));
+    if (i.a) out += ", a " + arch::text_of(*i.a);
+    if (i.b) out += ", b " + arch::text_of(*i.b);
     return out + ", c " + arch::text_of(i.c);
   }
 
@@ -124,8 +125,9 @@ class Printer {
   std::string text(const Wgmma& m) const {
     const MatrixInstruction& i = instruction_of(*k_, m);
     const std::string adds = m.adds.empty() ? "" : ", from 0 unless " + guards(m.adds);
-    return fmt::format("{} += {} * {} in smem by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
-                       i.shape.m, m.columns, i.shape.k, adds);
+    const std::string a = m.a ? factor(*m.a) : access(*m.a_fragment) + " in registers";
+    return fmt::format("{} += {} * {} in smem by {}, {}x{}x{}{}", access(m.d), a, factor(m.b), i.name, i.shape.m,
+                       m.columns, i.shape.k, adds);
   }
   std::string text(const WgmmaFence& f) const { return "wgmma.fence " + buffer_name(f.sums); }
   std::string text(const WgmmaCommitWait& w) const { return "wgmma.commit_group, wait_group " + buffer_name(w.sums); }

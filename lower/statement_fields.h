@@ -195,8 +195,17 @@ void fields(Io& io, OneOf<Wgmma> auto& m) {
   io("d", m.d, fragment(AccessKind::kAccumulate, [&](const Kernel& k) {
        return instruction_of(k, m).c.elements_of_lane() * (m.columns / instruction_of(k, m).shape.n);
      }));
-  io("a", m.a,
-     [&](auto& a, auto& o) { operand_fields(a, o, m, [&](const Kernel& k) { return instruction_of(k, m).shape.m; }); });
+  io.optional(
+      "a", m.a,
+      [&](auto& a, auto& o) { operand_fields(a, o, m, [&](const Kernel& k) { return instruction_of(k, m).shape.m; }); },
+      {});
+  io.optional("a_fragment", m.a_fragment,
+              fragment(AccessKind::kRead,
+                       [&](const Kernel& k) {
+                         const std::optional<arch::FragmentMap>& map = instruction_of(k, m).a;
+                         return map ? map->elements_of_lane() : 1;  // without a map the statement is refused
+                       }),
+              {});
   io("b", m.b, [&](auto& b, auto& o) { operand_fields(b, o, m, [&](const Kernel& /*k*/) { return m.columns; }); });
   io.optional("adds", m.adds, Uniform{}, {});
 }

@@ -110,6 +110,7 @@ class GroupBuilder : GroupView {
     if (group_.size() > 1) check_stages();
     if (ok() && group_.size() > 1) out_.loop = loop_of(p_, group_, arch_, diags_, at_);
     if (!ok()) return std::nullopt;
+    out_.threads = threads();
     for (std::size_t i = 0; i < group_.size() && ok(); ++i) {
       check_held(i);
       check_factors(i);
@@ -119,7 +120,6 @@ class GroupBuilder : GroupView {
     }
     for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) place_tile(i);
     if (!ok()) return std::nullopt;
-    out_.threads = threads();
     place_bytes();
     if (!ok()) return std::nullopt;
     return std::move(out_);
@@ -147,7 +147,8 @@ class GroupBuilder : GroupView {
       if (keeps(i) && p.space->output.dims.size() !=
                           p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
         refuse_stage("its output's tile has other dimensions than its tensor");
-      if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
+      // In a ring around the loop a producer warp loads the tiles of all stages (loop_ring.h).
+      if ((p.by_tma() && p.loop_stages == 1) || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
       if (threads() % p.threads() != 0)
         refuse(i, fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(),
                               name(i)));

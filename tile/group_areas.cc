@@ -9,6 +9,7 @@
 #include "base/integer.h"
 #include "tile/microkernel/rules.h"
 #include "tile/staging.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
 namespace {
@@ -88,7 +89,9 @@ std::vector<Area> areas_of(const RProgram& p, const arch::ArchSpec& a, GroupLayo
 void place_areas(const RProgram& p, const arch::ArchSpec& a, GroupLayout& layout) {
   std::vector<Area> areas = areas_of(p, a, layout);
   std::stable_sort(areas.begin(), areas.end(), [](const Area& x, const Area& y) { return x.bytes > y.bytes; });
-  const std::int64_t alignment = std::max(arch::widest_access_of(a).n, kStagingAlignment);
+  std::int64_t alignment = std::max(arch::widest_access_of(a).n, kStagingAlignment);
+  for (const GroupedStage& s : layout.stages)
+    alignment = std::max(alignment, base::round_up(tma_staging(p.simt()[s.stage], a.core).alignment.n, alignment));
   std::vector<Area> placed;
   for (const Area& area : areas) {
     if (area.bytes == 0) continue;

@@ -32,6 +32,7 @@ std::string loop_ring_refusal(const RProgram& p, const GroupLayout& group, std::
   const StageProgram& stage = p.simt()[group.stages[place].stage];
   const std::string& name = stage.space->output.name;
   const std::int64_t stages = loop_stages_of(p, group);
+  if (std::string why = tma_ring_refusal(p, group, place); !why.empty()) return why;
   const bool in = group.loop && group.loop->has(place);
   if (!in)
     return stage.loop_stages == 1 && !copies_once(stage)

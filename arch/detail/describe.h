@@ -52,7 +52,7 @@ void describe(V& v, ShapeFields s) {
 
 template <class V>
 void describe(V& v, FragmentSpec& s) {
-  v.field(optional("a", "Of A; absent where it is read from a scratchpad."), s.a);
+  v.field(optional("a", "Of A; absent where it is read from a scratchpad alone."), s.a);
   v.field(optional("b", "Of B; absent where it is read from a scratchpad."), s.b);
   v.field(required("c", "Of C, the sums."), s.c);
 }
@@ -121,7 +121,8 @@ void describe(V& v, ComputeSpec& s) {
   v.field(optional("threads", "Of a fragment: threads that execute the instruction together; a warp where absent."),
           s.threads);
   v.field(optional("operands",
-                   "Of a fragment: the scratchpad that A and B are read from; they are in registers where absent."),
+                   "Of a fragment: the scratchpad that A and B are read from, A also from registers where `fragments` "
+                   "has its map; both are in registers where absent."),
           s.operands);
   v.part(
       optional("fragments",

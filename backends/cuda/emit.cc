@@ -169,14 +169,28 @@ class KernelEmitter {
     };
     std::string adds;  // all conditions, which are one argument
     for (const std::string& c : formulas_.conditions(m.adds)) adds += (adds.empty() ? ", " : " && ") + c;
-    const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
+    const std::string& name = matrices_.name_of(lower::instruction_of(kernel_, m));
+    const std::int64_t a_row = m.a ? buffer(m.a->at).swizzled_row : 0, b_row = buffer(m.b.at).swizzled_row;
+    if (!m.a) {
+      const std::string row = b_row > 0 ? fmt::format(", {}", b_row) : "";
+      page_.add_list(fmt::format("multiply_held<{}, {}, {}{}>(", name, m.columns, m.b.transposed, row),
+                     {fmt::format("&{},", formulas_.element(m.d)),
+                      fmt::format("&{},", formulas_.element(*m.a_fragment)), factor(m.b, adds + ");")});
+      return;
+    }
     const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
     page_.add_list(
-        fmt::format("multiply_staged<{}, {}, {}, {}{}>(", matrices_.name_of(lower::instruction_of(kernel_, m)),
-                    m.columns, m.a.transposed, m.b.transposed, rows),
-        {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ","), factor(m.b, adds + ");")});
+        fmt::format("multiply_staged<{}, {}, {}, {}{}>(", name, m.columns, m.a->transposed, m.b.transposed, rows),
+        {fmt::format("&{},", formulas_.element(m.d)), factor(*m.a, ","), factor(m.b, adds + ");")});
   }
-  void operator()(const lower::WgmmaFence& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
+  void operator()(const lower::WgmmaFence& b) {
+    std::string held;  // what lanes hold of the first factors of the products behind
+    lower::for_each_statement(kernel_.body, [&](const lower::Statement& s) {
+      const auto* m = std::get_if<lower::Wgmma>(&s.what);
+      if (m != nullptr && m->d.buffer == b.sums && m->a_fragment) held = ", " + sums(m->a_fragment->buffer);
+    });
+    page_.add(fmt::format("begin_products({}{});", sums(b.sums), held));
+  }
   void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
   void operator()(const lower::ProxyFence&) { page_.add("publish();"); }
 

@@ -74,9 +74,12 @@ std::string constants(const std::vector<std::pair<std::string_view, std::int64_t
 
 std::string on_the_cpu(const lower::MatrixInstruction& i) {
   const auto [m, n, k] = i.shape;
-  if (!i.a || !i.b)
+  if (!i.b)
     return constants({{"m", m}, {"n", n}, {"k", k}, {"lanes", i.lanes}, {"held_of_d", i.c.elements_of_lane()}}) +
-           place("place_in_d", i.c, {.row = n, .column = 1});
+           place("place_in_d", i.c, {.row = n, .column = 1}) +
+           (i.a ? constants({{"held_of_a", i.a->elements_of_lane()}}) +
+                      place("place_in_a", *i.a, {.row = k, .depth = 1})
+                : "");
   return constants({{"m", m}, {"n", n}, {"k", k}, {"lanes", i.lanes}}) +
          constants({{"held_of_a", i.a->elements_of_lane()},
                     {"held_of_b", i.b->elements_of_lane()},
@@ -116,7 +119,7 @@ std::string function(std::string_view parameters, std::string_view name, const s
 std::string text(const lower::MatrixInstruction& i, std::string_view name, Dialect dialect) {
   const std::string_view element = type_of(i.elements);
   const std::string add =
-      i.a ? function(fmt::format("{}* d, const {}* a, const {}* b", type_of(i.sums), element, element), "add",
+      i.b ? function(fmt::format("{}* d, const {}* a, const {}* b", type_of(i.sums), element, element), "add",
                      body(i, dialect))
           : "";
   return definition(fmt::format("{}: {} x {} sums of {} products of {}, by {} lanes.", i.name, i.shape.m, i.shape.n,
@@ -164,8 +167,16 @@ void MatrixDefinitions::add(const lower::Kernel& kernel, const lower::Statement&
   if (const auto* m = std::get_if<lower::Mma>(&statement.what)) {
     add(lower::instruction_of(kernel, *m), pool);
   } else if (const auto* products = std::get_if<lower::Wgmma>(&statement.what)) {
-    const Staged s{add(lower::instruction_of(kernel, *products), pool), products->columns, products->a.transposed,
-                   products->b.transposed};
+    const bool held = !products->a.has_value();
+    const Staged s{add(lower::instruction_of(kernel, *products), pool), products->columns,
+                   !held && products->a->transposed, products->b.transposed, held};
+    // Where no lane holds the first factor, the text does not say how it would.
+    std::optional<FragmentMap>& map = instructions_[s.instruction].what.a;
+    if (held)
+      map = lower::instruction_of(kernel, *products).a;
+    else if (std::none_of(staged_.begin(), staged_.end(),
+                          [&](const Staged& o) { return o.held && o.instruction == s.instruction; }))
+      map.reset();
     if (std::find(staged_.begin(), staged_.end(), s) == staged_.end()) staged_.push_back(s);
   } else if (const auto* load = std::get_if<lower::LoadMatrix>(&statement.what)) {
     RowLoad r{load->count, load->rows.elements, kernel.buffers[static_cast<std::size_t>(load->rows.to.buffer)].dtype,
@@ -206,10 +217,12 @@ std::string MatrixDefinitions::text(Dialect dialect) const {
   out += "#if !defined(TILESCOPE_ON_CPU)\n\n";
   for (const Staged& s : staged_) {
     const Instruction& i = instructions_[s.instruction];
-    out += fmt::format(
-        "template <>\nstruct tilescope_products<{}, {}, {}, {}> {{\n{}}};\n\n", i.name, s.columns, s.along_m, s.along_n,
-        function(fmt::format("{}* d, unsigned long long a, unsigned long long b, int adds", type_of(i.what.sums)),
-                 "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n)));
+    const std::string a = s.held ? fmt::format("const {}* a", type_of(i.what.elements)) : "unsigned long long a";
+    const std::string of = s.held ? fmt::format("held_products<{}, {}, {}>", i.name, s.columns, s.along_n)
+                                  : fmt::format("products<{}, {}, {}, {}>", i.name, s.columns, s.along_m, s.along_n);
+    out += fmt::format("template <>\nstruct tilescope_{} {{\n{}}};\n\n", of,
+                       function(fmt::format("{}* d, {}, unsigned long long b, int adds", type_of(i.what.sums), a),
+                                "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n, s.held)));
   }
   return out + "#endif\n\n";
 }
@@ -218,7 +231,7 @@ std::vector<std::string> MatrixDefinitions::refusals(Dialect dialect) const {
   std::vector<std::string> out;
   const std::string_view title = title_of(dialect);
   for (const Instruction& i : instructions_) {
-    const bool staged = !i.what.a.has_value();
+    const bool staged = !i.what.b.has_value();
     const std::string& called = dialect == Dialect::kHip ? i.what.hip : i.what.cuda;
     if (called.empty())
       out.push_back(fmt::format("instruction {}: {} has no word for it; {}", i.what.name, title, known_to(i.what)));

@@ -130,24 +130,33 @@ std::string mma_of(const lower::MatrixInstruction& i) {
       broken(listed(b.registers, "", "", "", [&](std::int64_t n) { return b.operand(n); })));
 }
 
-std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n) {
+std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n, bool held) {
   const std::optional<char> sum = register_of(i.sums);
-  if (i.cuda.empty() || !sum) return {};
+  if (i.cuda.empty() || !sum || (held && !i.a)) return {};
+  const std::optional<Factor> words = held ? std::optional<Factor>({"a", "x", *i.a, i.elements}) : std::nullopt;
+  if (words && (words->wide || !words->whole)) return {};
   const std::int64_t sums = i.c.elements_of_lane() * columns / i.shape.n;
   // Signs that factors of floats may have, and which way rows run, which is a choice for elements of two bytes alone.
   const std::string signs = base::is_integer(i.elements) ? "" : ", 1, 1";
+  const std::string way_of_a = held ? "" : fmt::format(", {}", along_m ? 1 : 0);
   const std::string ways =
-      base::size_of(i.elements).n == kTransposed ? fmt::format(", {}, {}", along_m ? 1 : 0, along_n ? 1 : 0) : "";
+      base::size_of(i.elements).n == kTransposed ? fmt::format("{}, {}", way_of_a, along_n ? 1 : 0) : "";
   std::string name = i.cuda;
   if (const std::size_t n = name.find('N'); n != std::string::npos) name.replace(n, 1, std::to_string(columns));
   const std::string indent(17, ' ');
+  const std::int64_t operands_of_a = words ? words->registers : 1;
+  const std::string a = words ? operands(sums, words->registers) : fmt::format("%{}", sums);
+  const std::string given =
+      words ? listed(words->registers, "", "", "", [&](std::int64_t n) { return words->operand(n); }) : "\"l\"(a)";
   return fmt::format(
-      "    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{}, 0;\\n\"\n"
-      "                 \"{} {{\"\n{}\n{}\"}}, %{}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: \"l\"(a), \"l\"(b), "
+      "{}    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{}, 0;\\n\"\n"
+      "                 \"{} {{\"\n{}\n{}\"}}, {}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: {}, \"l\"(b), "
       "\"r\"(adds));\n",
-      sums + 2, name, listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent,
-      sums, sums + 1, signs, ways, indent,
-      listed(sums, "", "", indent, [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); }), indent);
+      words ? words->definition() : "", sums + operands_of_a + 1, name,
+      listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent, a,
+      sums + operands_of_a, signs, ways, indent,
+      listed(sums, "", "", indent, [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); }), indent,
+      given);
 }
 
 }  // namespace tilescope::cuda

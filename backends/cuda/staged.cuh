@@ -1,5 +1,5 @@
 // What the lanes of several warps do together with factors that stay in the scratchpad: d += a * b, each lane's part of
-// d being what the instruction says, fragments of its columns side by side (PTX: wgmma).
+// d being what the instruction says, fragments of its columns side by side (PTX: wgmma). Of multiply_held lanes hold a.
 //
 // A factor lies in core matrices of eight rows of 16 bytes, `along` elements from one to the next along m or n and
 // `deep` along k; its rows run along k or, transposed, along m or n. Where RowA or RowB is not 0, rows have so many
@@ -32,6 +32,15 @@ TILESCOPE_DEVICE void multiply_staged(Sum* d, const T* a, int a_along, int a_dee
                                                           tilescope_factor<AlongN, RowB>(b, b_along, b_deep), adds);
 }
 
+// Instructions whose first factor lanes hold.
+template <class Instruction, int N, bool AlongN>
+struct tilescope_held_products;
+
+template <class Instruction, int N, bool AlongN, int RowB = 0, class Sum, class T>
+TILESCOPE_DEVICE void multiply_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1) {
+  tilescope_held_products<Instruction, N, AlongN>::add(d, a, tilescope_factor<AlongN, RowB>(b, b_along, b_deep), adds);
+}
+
 // Keeps the compiler from moving what is done with the sums past this place.
 TILESCOPE_DEVICE void tilescope_pin(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 TILESCOPE_DEVICE void tilescope_pin(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
@@ -45,6 +54,20 @@ template <class Sum, int Count>
 TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count]) {
   tilescope_pin_all(sums);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// The same with factors that lanes hold, which are there before the fence.
+template <class Sum, int Count, class T, int Held>
+TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count], T (&held)[Held]) {
+  constexpr int each = static_cast<int>(4 / sizeof(T));
+#pragma unroll
+  for (int i = 0; i < Held; i += each) {
+    unsigned int word;
+    TILESCOPE_BUILTIN(memcpy)(&word, &held[i], sizeof(word));
+    asm volatile("" : "+r"(word)::"memory");
+    TILESCOPE_BUILTIN(memcpy)(&held[i], &word, sizeof(word));
+  }
+  begin_products(sums);
 }
 
 template <class Sum, int Count>
@@ -100,8 +123,35 @@ inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T
   }
 }
 
+// Every lane has what all lanes of the group hold of the first factor.
+template <class Instruction, int N, bool AlongN, int RowB = 0, class Sum, class T>
+inline void multiply_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1 TILESCOPE_PLACE) {
+  using I = Instruction;
+  static constexpr tilescope_holders<I::m * I::k> holders(I::lanes, I::held_of_a, &I::place_in_a);
+  struct Part {
+    T a[I::held_of_a];
+  };
+  Part mine;
+  for (int i = 0; i < I::held_of_a; ++i) mine.a[i] = a[i];
+  const Part* const part = static_cast<const Part*>(tilescope_exchange(&mine, sizeof(mine), I::lanes, line));
+  T columns[N * I::k];
+  tilescope_factor<N, I::k, AlongN, RowB>(columns, b, b_along, b_deep, line);
+  const int lane = static_cast<int>(threadIdx.x) % I::lanes;
+  for (int i = 0; i < N / I::n * I::held_of_d; ++i) {
+    const int place = I::place_in_d(lane, i % I::held_of_d), row = place / I::n;
+    const int column = i / I::held_of_d * I::n + place % I::n;
+    if (adds == 0) d[i] = 0;
+    for (int k = 0; k < I::k; ++k) {
+      const int x = holders.of[row * I::k + k];
+      d[i] = tilescope_multiply_add(part[x / I::held_of_a].a[x % I::held_of_a], columns[column * I::k + k], d[i]);
+    }
+  }
+}
+
 template <class Sum, int Count>
 inline void begin_products(Sum (&)[Count]) {}
+template <class Sum, int Count, class T, int Held>
+inline void begin_products(Sum (&)[Count], T (&)[Held]) {}
 template <class Sum, int Count>
 inline void end_products(Sum (&)[Count]) {}
 inline void publish() {}

@@ -15,4 +15,9 @@ namespace tilescope::construct {
 std::vector<tile::MicroKernel> matrix_kernels(const tile::TileSpace& space, const arch::ArchSpec& a,
                                               const Restrictions& given);
 
+using MatrixKernels = std::vector<std::vector<tile::MicroKernel>>;  // by stage
+
+// Of these, those whose lanes hold fragments, or else those that read core matrices.
+MatrixKernels kernels_of(const MatrixKernels& all, bool of_fragments);
+
 }  // namespace tilescope::construct

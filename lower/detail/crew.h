@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct Crew {
   Clock seen;
   std::int64_t met = 0;                 // of its own arrivals, those of which all its threads know
   std::optional<int> products_of = {};  // buffer, between WgmmaFence and WgmmaCommitWait
+  std::set<int> fragments = {};         // registers that these products read
 
   std::int64_t threads() const { return end - first; }
   // Whether all its threads know what a thread of a role did before that number of its arrivals.

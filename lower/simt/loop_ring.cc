@@ -50,7 +50,10 @@ Body LoopRing::before() {
 Body LoopRing::begin_step() {
   Body body, copies, loads;
   if (asynchronous()) body.push_back({Wait{stages_ - 2}, {}});
-  for (const RingMember& m : members_) body = with(std::move(body), m.parts.products.before_reads());
+  Body fence;  // one serves all
+  for (const RingMember& m : members_)
+    if (fence.empty()) fence = m.parts.products.before_reads();
+  body = with(std::move(body), std::move(fence));
   body = with(std::move(body), at_barrier("this step's tiles are whole, the last step's are free"));
   for (RingMember& m : members_) {
     const StepPosition at = m.at(loop_.step + constant(stages_ - 1));

@@ -27,6 +27,7 @@ Kernel empty_kernel(const tile::RProgram& program, const std::vector<const tile:
   k.blocks = stages.back()->blocks();
   k.cluster = stages.back()->cluster.blocks;
   k.threads = group.threads;
+  for (const tile::StageProgram* s : stages) k.threads = std::max(k.threads, s->threads_with_producers(chip.core.warp));
   k.warp = chip.core.warp;
   for (std::size_t i = 0; i < stages.size(); ++i)
     if (const std::int64_t own = stages[i]->registers; own > 0)
@@ -102,7 +103,8 @@ class GroupLowering {
 
   Body all() {
     for (std::size_t i = 0; i < programs_.size();) i = add(i);
-    return std::move(body_);
+    if (!ring_ || !ring_->has_roles()) return std::move(body_);
+    return ring_->roles(std::move(body_), group_.threads, block_.kernel().threads);
   }
   const Stage& last() const { return lowered_.back().stage; }
 
@@ -157,16 +159,17 @@ class GroupLowering {
     Carrying carrying(lowered_[i].parts(), carried_place(i));
     factors_[i] = {carrying.factors(), carrying.held_factors()};
     body_ = with(std::move(body_), carrying.before());
-    Body body = ring_ ? carrying.in_step_of_ring(loop_.step, ring_->now()) : carrying.in_step(loop_.step);
+    Body body = ring_ ? ring_->consumed(lowered_[i].stage, carrying.in_step_of_ring(loop_.step, ring_->now()))
+                      : carrying.in_step(loop_.step);
     behind_loop_ = with(std::move(behind_loop_), carrying.behind());
     return body;
   }
 
   // A stage whose part of a step is one step of its own, with the tiles that the ring has of it.
   Body in_ring(LoweredStage& s) {
-    Body body = s.results->initial();
-    body = with(std::move(body), s.products->start(constant(0), ring_->now()));
-    body = with(std::move(body), s.products->finish(constant(0), ring_->now()));
+    Body products = s.products->start(constant(0), ring_->now());
+    products = with(std::move(products), s.products->finish(constant(0), ring_->now()));
+    Body body = with(s.results->initial(), ring_->consumed(s.stage, std::move(products)));
     return with(std::move(body), s.results->leave(at_barrier));
   }
 
@@ -177,10 +180,16 @@ class GroupLowering {
     StepPosition at = s.indices.at_step(constant(0));
     const std::vector<Affine> begins = begins_of(group_.stages[i], begins_, step);
     std::copy(begins.begin(), begins.end(), at.begin.begin());
+    at.step = step;
     return at;
   }
 
   void close_loop() {
+    if (ring_ && ring_->has_roles()) {
+      body_ = with(std::move(body_), with(ring_->await_once(), loop_.around(std::move(in_loop_))));
+      body_ = with(std::move(body_), std::move(behind_loop_));
+      return;
+    }
     if (ring_) {
       if (group_.loop->first > 0) body_ = with(std::move(body_), at_barrier("every thread has read what came before"));
       body_ = with(std::move(body_), ring_->before());
@@ -201,6 +210,7 @@ class GroupLowering {
       place.kept_inputs.push_back(from < 0 ? nullptr : &kept_[static_cast<std::size_t>(from)]);
     for (const int from : grouped.held_inputs) place.held_inputs.push_back(held(from));
     if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
+    place.threads = group_.threads;
     if (!group_.loop || !group_.loop->has(i)) place.live = tile::live_steps_of_stage(program_, group_, i);
     place.kernel_begins = begins_;
     for (std::size_t before = holder; before < i; ++before)

@@ -275,7 +275,9 @@ ArithmeticCost Arithmetic::cost(const lower::Wgmma& m, const lower::Kernel& k, s
   if (m.columns % c.n != 0 || m.columns > c.max_n.value_or(c.n))
     throw SimError(fmt::format("{}: {} takes no {} columns", chip_.name, c.name, m.columns));
   const std::int64_t warps = base::ceil_div(i.lanes, chip_.core.warp);
-  const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
+  // What lanes hold of the first operand passes no bank.
+  const std::int64_t rows = m.a ? i.shape.m : 0;
+  const std::int64_t bytes = (rows + m.columns) * i.shape.k * base::size_of(i.elements).n;
   ArithmeticCost cost{
       .issue = 1, .computes = true, .passes = base::ceil_div(bytes, pass_bytes * warps), .latency = c.latency.n};
   cost.operations[0] = operations_of(c, i.shape.m * m.columns * i.shape.k / warps);

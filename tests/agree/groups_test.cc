@@ -134,6 +134,9 @@ TEST(RandomRowGroups, AllReadersAgree) { expect_all_agree(chip("a100"), of_rows(
 
 TEST(RandomRowGroups, AllReadersAgreeInBf16) { expect_all_agree(chip("h200"), of_rows("mma.bf16")); }
 
+// Lanes of a warp group hold the first operand of the second product.
+TEST(RandomRowGroups, AllReadersAgreeByWgmma) { expect_all_agree(chip("h200"), of_rows("wgmma.f16")); }
+
 // Without copies that land by themselves.
 TEST(RandomRowGroups, AllReadersAgreeOnTuring) { expect_all_agree(chip("t4"), of_rows("mma.f16")); }
 

@@ -2,7 +2,8 @@
 #pragma once
 // Random stages that keep whole rows of a product in registers, as programs of a chip whose matrix instruction allows
 // it (tile/microkernel/row_reduction.h): row reductions, epilogues that read them, products of what lanes hold, carried
-// on from step to step or not, with and without a ring. Call inside a property: rapidcheck prints the seed.
+// on from step to step or not, with and without a ring, whose tiles threads copy or TMA loads. Call inside a property:
+// rapidcheck prints the seed.
 
 #include <algorithm>
 #include <optional>
@@ -20,6 +21,8 @@
 #include "tile/group.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/row_reduction.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/transfer/tma.h"
 #include "tile/transfer/vectors.h"
 
 namespace tilescope::tests {
@@ -103,12 +106,27 @@ class RandomRowGroup {
         p.add(tile::make_epilogue(space, p.simt()[holder_], widest));
       }
     }
+    if (stages > 1 && evenly(0, 2) > 0) load_by_tma(p);
     for (tile::Edge& edge : p.edges) {
       edge.level = arch::registers_of(chip_)->name;
       const tile::TileSpace& from = p.space(static_cast<std::size_t>(edge.from));
       if (carried_ && from.axes[from.spatial - 1].name == "j") edge.carried = "j";
     }
     return p;
+  }
+
+  // All tiles of the ring, where TMA can.
+  void load_by_tma(tile::RProgram& p) const {
+    std::vector<tile::StageProgram> all = p.simt();
+    for (tile::StageProgram& s : all) {
+      if (s.matrix() == nullptr) continue;
+      const bool once = s.operands[0].once;
+      std::optional<tile::StageProgram> loaded = tile::with_tma_loads(std::move(s), chip_);
+      if (!loaded) return;
+      s = *std::move(loaded);
+      s.operands[0].once = once;
+    }
+    p.simt() = std::move(all);
   }
 
   // The first stage that a row reduction reads.
@@ -143,8 +161,9 @@ class RandomRowGroup {
     if (scores && stages == 1) p.num_stages = evenly(1, 3);
     p.loop_stages = stages;
     p.operands[0].once = scores && stages > 1 && evenly(0, 3) > 0;
-    for (tile::OperandPlan& plan : p.operands)
-      if (plan.cached && evenly(0, 1) == 0) plan.padding = 8;
+    for (std::size_t i = 0; i < p.space->values; ++i)
+      if (p.operands[i].cached && evenly(0, 1) == 0)
+        p.operands[i].padding = tile::in_core_matrices(p) ? tile::core_padding(p, i) : 8;
     for (std::size_t i = 0; i < p.operands.size(); ++i) p.operands[i].vector = tile::default_vector(p, i, widest);
     return p;
   }

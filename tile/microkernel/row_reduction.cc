@@ -163,11 +163,13 @@ std::string rows_refusal(const StageProgram& reader, const StageProgram& rows,
 
 std::string held_fragments_refusal(const StageProgram& reader, const StageProgram& holder) {
   const std::string& tensor = holder.space->output.name;
-  const auto* mma = std::get_if<Mma>(&reader.micro_kernel);
-  const MatrixUnit* its = holding_unit_of(holder.micro_kernel);
-  if (mma == nullptr || its == nullptr || std::holds_alternative<RowReduction>(holder.micro_kernel))
+  const MatrixUnit *own = unit_of(reader.micro_kernel), *its = holding_unit_of(holder.micro_kernel);
+  if (own == nullptr || its == nullptr || std::holds_alternative<RowReduction>(holder.micro_kernel))
     return fmt::format("no instruction multiplies what registers have of {}", tensor);
-  const MatrixUnit& unit = mma->unit;
+  const MatrixUnit& unit = *own;
+  if (!unit.spec || !unit.spec->fragments || !unit.spec->fragments->a)
+    return fmt::format("{} reads its first operand from the scratchpad, and registers have {}", unit.instruction,
+                       tensor);
   if (is_converted(reader, 0)) return fmt::format("{} is converted before it is multiplied", tensor);
   const auto at = axes_of_reads(*reader.space, tensor);
   if (!at || at->size() != holder.space->spatial || (*at)[its->rows] != unit.rows ||

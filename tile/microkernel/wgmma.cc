@@ -70,8 +70,10 @@ bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgm
 std::string core_matrices_refusal(const StageProgram& p) {
   if (!reads_core_matrices(*p.space, *p.matrix()))
     return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";
-  for (std::size_t i = 0; i < p.space->values; ++i)
+  for (std::size_t i = 0; i < p.space->values; ++i) {
+    if (i == 0 && !p.operands[i].cached) continue;  // registers have it (row_reduction.h)
     if (std::string why = refusal_of(p, i); !why.empty()) return why;
+  }
   return scales_refusal(p);
 }
 

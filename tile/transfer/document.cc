@@ -20,7 +20,7 @@ using base::Entry;
 using base::Map;
 
 // Values of `copy`.
-constexpr std::string_view kBlocked = "blocked", kTma = "tma", kOnce = "once";
+constexpr std::string_view kBlocked = "blocked", kTma = "tma", kOnce = "once", kTmaOnce = "tma_once";
 
 class TransferReader {
  public:
@@ -69,8 +69,8 @@ class TransferReader {
         if (const auto i = node_.tensor_of(e, "copy")) {
           const std::string_view copy = copy_of(e);
           p_.operands[*i].blocked = copy == kBlocked;
-          p_.operands[*i].once = copy == kOnce;
-          by_tma[*i] = copy == kTma;
+          p_.operands[*i].once = copy == kOnce || copy == kTmaOnce;
+          by_tma[*i] = copy == kTma || copy == kTmaOnce;
         }
     const Map* boxes = node_.entries_of("box");
     if (boxes != nullptr)
@@ -78,7 +78,7 @@ class TransferReader {
         const auto i = node_.tensor_of(e, "box");
         if (!i) continue;
         if (!by_tma[*i])
-          error(e.at, fmt::format("box.{}: only a tensor whose copy is 'tma' has a box", e.key));
+          error(e.at, fmt::format("box.{}: only a tensor whose copy is 'tma' or 'tma_once' has a box", e.key));
         else if (const auto n = node_.integer(&e.value, "box", e.key, {1, 1 << 20}))
           p_.operands[*i].box = *n;
       }
@@ -93,7 +93,7 @@ class TransferReader {
 
   // Empty after an error.
   std::string_view copy_of(const Entry& e) {
-    const std::vector<std::string_view> choices = {"striped", kBlocked, kTma, kOnce};
+    const std::vector<std::string_view> choices = {"striped", kBlocked, kTma, kOnce, kTmaOnce};
     const std::string where = "copy." + e.key;
     const auto* text = e.value.get_if<std::string>();
     const std::string_view now = text == nullptr ? std::string_view() : base::renamed_key(kRenamedCopies, *text);
@@ -143,9 +143,9 @@ TransferDocument transfer_document(const StageProgram& p, const std::string& scr
     if (plan.padding != 0) out.padding.push_back({name, plan.padding});
     if (plan.rotate != 0) out.rotate.push_back({name, plan.rotate});
     if (plan.blocked) out.copy.push_back({name, std::string(kBlocked)});
-    if (plan.once) out.copy.push_back({name, std::string(kOnce)});
+    if (plan.once && plan.box == 0) out.copy.push_back({name, std::string(kOnce)});
     if (plan.box != 0) {
-      out.copy.push_back({name, std::string(kTma)});
+      out.copy.push_back({name, std::string(plan.once ? kTmaOnce : kTma)});
       out.box.push_back({name, plan.box});
     }
     out.vector.push_back({name, plan.vector});

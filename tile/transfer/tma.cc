@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "tile/loop_ring.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::tile {
@@ -83,8 +84,11 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 
 TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core) {
   if (!p.by_tma() || !core.tma) return {};
-  // Full and empty of every stage, and one at which warps meet before results take the place of the tiles.
-  return {core.tma->alignment, core.tma->mbarrier, 2 * p.stages_held() + (p.operands.back().cached ? 1 : 0)};
+  // Full and empty of every stage; one at which warps meet before results take the place of the tiles; one of the tiles
+  // that are loaded once.
+  const bool once = std::any_of(p.operands.begin(), p.operands.end(), [](const OperandPlan& o) { return o.once; });
+  const std::int64_t more = (p.operands.back().cached ? 1 : 0) + (once ? 1 : 0);
+  return {core.tma->alignment, core.tma->mbarrier, 2 * p.stages_held() + more};
 }
 
 std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {
@@ -94,6 +98,7 @@ std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
   for (std::size_t i = 0; i < p.space->values; ++i) {
     const std::string& name = p.space->inputs[i].name;
+    if (i == 0 && !p.operands[i].cached) continue;  // registers have it
     if (!p.operands[i].cached || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);
     if (const std::string why = tensor_refusal(p, i, *a.core.tma); !why.empty())
       return fmt::format("{}: {}", name, why);
@@ -107,6 +112,7 @@ std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec&
   if (!a.core.tma || !in_core_matrices(p)) return std::nullopt;
   const arch::TmaSpec& tma = *a.core.tma;
   for (std::size_t i = 0; i < p.space->values; ++i) {
+    if (i == 0 && !p.operands[i].cached) continue;  // registers have it
     if (!p.operands[i].cached || !tensor_refusal(p, i, tma).empty()) return std::nullopt;
     OperandPlan& plan = p.operands[i];
     plan = {.cached = true};  // no thread copies pieces, and so none is wider than an element
@@ -117,6 +123,25 @@ std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec&
   }
   if (!core_matrices_refusal(p).empty()) return std::nullopt;
   return p;
+}
+
+std::string tma_ring_refusal(const RProgram& p, const GroupLayout& group, std::size_t place) {
+  const auto program = [&](const GroupedStage& s) -> const StageProgram& { return p.simt()[s.stage]; };
+  if (group.stages.size() == 1 || std::none_of(group.stages.begin(), group.stages.end(),
+                                               [&](const GroupedStage& s) { return program(s).by_tma(); }))
+    return {};
+  const StageProgram& stage = program(group.stages[place]);
+  const std::string& name = stage.space->output.name;
+  const bool caches = std::any_of(stage.operands.begin(), stage.operands.end() - 1,
+                                  [](const OperandPlan& plan) { return plan.cached; });
+  if (caches && !stage.by_tma())
+    return fmt::format("loop_stages: TMA loads tiles of the loop, and threads copy those of {}", name);
+  if (group.stages[place].keeps_output || stage.operands.back().cached)
+    return fmt::format("loop_stages: TMA loads tiles of the loop, and {} passes through the scratchpad", name);
+  if (stage.by_tma() && stage.threads() != group.threads)
+    return fmt::format("loop_stages: {} of {} threads use the tiles of {} that TMA loads", stage.threads(),
+                       group.threads, name);
+  return {};
 }
 
 }  // namespace tilescope::tile

@@ -43,6 +43,7 @@ class MatrixDefinitions {
     std::size_t instruction = 0;
     std::int64_t columns = 0;
     bool along_m = false, along_n = false;
+    bool held = false;  // lanes hold the first factor
 
     bool operator==(const Staged&) const = default;
   };

@@ -26,6 +26,8 @@ std::string ldmatrix_of(const RowLoad& load);
 std::string mma_of(const lower::MatrixInstruction& i);
 
 // d += a * b of the descriptors a and b, so many columns of it; likewise. The rows of a factor run along k or m, n.
-std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n);
+// `held`: a is what a lane holds of the first factor; empty where that fills no words.
+std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n,
+                     bool held = false);
 
 }  // namespace tilescope::cuda

@@ -38,7 +38,7 @@ constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
 constexpr bool reads_by_rows(const tile::Epilogue&) { return false; }
 constexpr bool reads_by_rows(const tile::RowReduction&) { return false; }
 
-// Whether lanes hold the operands' fragments, which may be of another stage's rows.
+// Whether lanes hold the operands' fragments, which may be of rows that another stage left in the scratchpad.
 constexpr bool holds_fragments(const tile::Fma&) { return false; }
 constexpr bool holds_fragments(const tile::Mma&) { return true; }
 constexpr bool holds_fragments(const tile::Wgmma&) { return false; }

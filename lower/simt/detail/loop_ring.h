@@ -31,7 +31,15 @@ class LoopRing {
   Body begin_step();
   Body end_step();
 
+  // Whether a producer warp loads all tiles by TMA. Instead of the above, consumers then wait for the tiles that stay,
+  // and in each step for the stage's, which they use and set free; the producers' body, and both as roles of the block.
+  bool has_roles() const;
+  Body await_once() const;
+  Body consumed(const Stage& s, Body use) const;
+  Body roles(Body consuming, std::int64_t consumers, std::int64_t threads);
+
  private:
+  Body produced();
   bool asynchronous() const;
   // Where a step exists, `stages - 1` behind the present one.
   Statement when_more(Body body);

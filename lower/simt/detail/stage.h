@@ -58,6 +58,7 @@ struct StagePlace {
   bool holds_output = false;  // its results go on in registers
   bool others_read = false;   // before it, without a barrier since, threads read what lies in the scratchpad
   tile::LiveSteps live = {};  // of its own steps
+  std::int64_t threads = 0;   // of the block, those that compute
   std::vector<Affine> kernel_begins = {};  // of the kernel's block along the kernel's spatial axes
 };
 
@@ -105,8 +106,7 @@ class Stage {
   // Threads of the block beyond the stage's do the same as those at its beginning. What must happen once is done by the
   // stage's own threads, and of those that share a reduction by the first.
   void add_own_thread(std::vector<Guard>& when) const {
-    if (block.kernel().threads > p.threads_with_producers(chip.core.warp))
-      when.push_back({block.indices().thread(), p.threads()});
+    if (place.threads > p.threads()) when.push_back({block.indices().thread(), p.threads()});
   }
   void add_first_sharer(std::vector<Guard>& when) const {
     add_own_thread(when);
@@ -127,6 +127,7 @@ class Stage {
   std::vector<int> scalars;       // by scalar of the stage: of the module
   std::vector<int> memory;        // by operand, the output last: buffer
   std::vector<CachedTile> tiles;  // by operand
+  int mbarriers = -1;             // the first one of its own, where TMA loads its tiles (transfer/detail/tma.h)
   ResultRegisters results;
 
  private:

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "tile/microkernel/row_reduction.h"
+
 namespace tilescope::lower {
 
 using arch::FragmentAxis;
@@ -131,6 +133,24 @@ void MatrixTile::add_lane(std::vector<Affine>& local) {
     Affine& to = local[d.axis == FragmentAxis::kRow ? unit().rows : unit().columns];
     to = to + lane_digit(d.faster, d.count) * d.step;
   }
+}
+
+std::int64_t MatrixLowering::elements_of(std::size_t i) const {
+  return tile::fragment_map(tile_.unit(), i).elements_of_lane();
+}
+
+Access MatrixLowering::held_fragment(std::size_t i) {
+  const tile::MatrixUnit& u = tile_.unit();
+  const MatrixSide side = tile_.side(i);
+  Affine chunk;
+  for (const AxisLoop& l : s_.indices.chunk_loops()) chunk = chunk + s_.maker().value(l.index);
+  const std::int64_t chunks = s_.p.block[u.depth] / u.k;
+  // In the order of the held tensor's axes, of which the depth is the last one.
+  const tile::Operand& o = s_.space().inputs[i];
+  std::vector<std::size_t> axes = *tile::axes_of_reads(s_.space(), s_.tensor_of(o).name);
+  axes.pop_back();
+  return {s_.place.held_inputs[i]->results->leaving,
+          (tile_.number(axes, side.axis, 1) * chunks + chunk) * elements_of(i)};
 }
 
 }  // namespace tilescope::lower

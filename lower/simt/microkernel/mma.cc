@@ -7,15 +7,10 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "tile/microkernel/row_reduction.h"
 
 namespace tilescope::lower {
 
 using tile::FragmentDigit;
-
-std::int64_t MmaLowering::elements_of(std::size_t i) const {
-  return tile::fragment_map(tile_.unit(), i).elements_of_lane();
-}
 
 void MmaLowering::add_registers() {
   s_.block.instruction(tile_.instruction());
@@ -36,19 +31,6 @@ void MmaLowering::add_registers() {
                              ? s_.block.registers(o.name + "_converted", s_.expression().dtype, elements_[i])
                              : loaded_[i]);
   }
-}
-
-Access MmaLowering::held_fragment(std::size_t i) {
-  const tile::MatrixUnit& u = tile_.unit();
-  const MatrixSide side = tile_.side(i);
-  Affine chunk;
-  for (const AxisLoop& l : s_.indices.chunk_loops()) chunk = chunk + s_.maker().value(l.index);
-  const std::int64_t chunks = s_.p.block[u.depth] / u.k;
-  // In the order of the held tensor's axes, of which the depth is the last one.
-  const tile::Operand& o = s_.space().inputs[i];
-  std::vector<std::size_t> axes = *tile::axes_of_reads(s_.space(), s_.tensor_of(o).name);
-  axes.pop_back();
-  return {registers_[i], (tile_.number(axes, side.axis, 1) * chunks + chunk) * elements_of(i)};
 }
 
 Statement MmaLowering::convert_fragments(std::size_t i) {
@@ -127,8 +109,7 @@ Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
     factor = {registers_[i], tile_.number(tile_.axes_of(side), side.axis, 1) * elements_of(i)};
   }
   body.push_back(nest(tile_.all_loops(s_.results.axes, u.columns, 1), {{multiply, {}}}, true).front());
-  // Registers have no addresses: which of them a fragment is must be known.
-  if (held(0)) return nest(s_.indices.chunk_loops(), std::move(body), true);
+  if (held(0)) return in_unrolled_chunk_loops(std::move(body));
   return s_.in_chunk_loops(std::move(body), tile_.iterations());
 }
 

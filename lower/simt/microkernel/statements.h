@@ -40,7 +40,7 @@ struct MatrixInstruction {
   MatrixShape shape;
   std::int64_t lanes = 1;  // that execute it together
   base::Dtype elements{}, sums{};
-  std::optional<arch::FragmentMap> a, b;  // absent where they are read from the scratchpad
+  std::optional<arch::FragmentMap> a, b;  // of what may be in registers; without that of b Wgmma multiplies, else Mma
   arch::FragmentMap c;
   std::string cuda, hip;  // its name in these dialects; empty where they have none
 
@@ -71,18 +71,21 @@ struct SharedOperand {
 // d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it. It runs asynchronously
 // between WgmmaFence and WgmmaCommitWait. `columns` is a multiple of the instruction's n. Lanes hold d fragment after
 // fragment, each by the instruction's map of c; `d` is the first of a lane's elements. Where a guard of `adds` fails,
-// whose values are equal in all threads, d is a * b alone, whatever it was (PTX's scale-d).
+// whose values are equal in all threads, d is a * b alone, whatever it was (PTX's scale-d). Instead of `a`, lanes may
+// hold the first operand in registers, by the instruction's map of a: `a_fragment` is the first of a lane's elements.
 struct Wgmma {
   int instruction = 0;  // position in Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
-  SharedOperand a, b;
+  std::optional<SharedOperand> a;
+  SharedOperand b;
   std::vector<Guard> adds = {};
+  std::optional<Access> a_fragment = {};
 
   bool operator==(const Wgmma&) const = default;
 };
 // Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) only Wgmma may access the register
-// buffer `sums`; after WgmmaCommitWait it holds all sums.
+// buffer `sums`; after WgmmaCommitWait it holds all sums. Registers of an `a_fragment` do not change between the two.
 struct WgmmaFence {
   int sums = 0;  // buffer
 

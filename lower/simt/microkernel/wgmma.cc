@@ -48,14 +48,18 @@ Body WgmmaLowering::start(const Affine& step, const Affine& ring_stage) {
   const tile::MatrixUnit& u = tile_.unit();
   const std::int64_t together = tile::fragments_together(s_.p);
   Wgmma m{s_.block.instruction(tile_.instruction()), u.n * together, {sums(), tile_.first_result(together)}, {}, {}};
-  m.a = factor(0, 1, at, ring_stage);
+  if (held(0))
+    m.a_fragment = held_fragment(0);
+  else
+    m.a = factor(0, 1, at, ring_stage);
   m.b = factor(1, together, at, ring_stage);
   // The sums of a step with scales begin with the first of its products.
   if (promotion_) m.adds.push_back({s_.indices.along(u.depth, {}) - constant(1), s_.p.block[u.depth]});
   Body body;
   body.push_back({WgmmaFence{sums()}, {}});
   Body products = nest(tile_.all_loops(s_.results.axes, u.columns, together), {{m, {}}}, true);
-  body = with(std::move(body), s_.in_chunk_loops(std::move(products), tile_.iterations()));
+  body = with(std::move(body), held(0) ? in_unrolled_chunk_loops(std::move(products))
+                                       : s_.in_chunk_loops(std::move(products), tile_.iterations()));
   return promotion_ ? with(std::move(body), promotion_->load(at)) : body;
 }
 

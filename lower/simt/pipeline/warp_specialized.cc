@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
+#include "lower/simt/detail/loop_ring.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 #include "lower/simt/transfer/detail/tma.h"
 
@@ -32,16 +34,62 @@ Body warp_specialized(const BlockParts& b) {
   Body copy;
   copy.push_back(
       {MbarrierWait{kEmpty, loop.step - constant(s.stages_held())}, "every warp has read the slot's last tiles"});
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < s.space().inputs.size(); ++i)
-    bytes += s.tiles[i].ring_stage_elements * s.space().inputs[i].element.n;
-  copy.push_back({MbarrierArrive{kFull, loop.step, bytes}, {}});
+  copy.push_back({MbarrierArrive{kFull, loop.step, loaded_bytes(s, false)}, {}});
   copy = with(std::move(copy), b.transfers.start(at, ring_stage));
 
   const std::int64_t threads = s.p.threads();
   WarpSpecialized roles;
   roles.roles.push_back({"multiply", 0, threads, std::move(computing)});
   roles.roles.push_back({"copy", threads, s.block.kernel().threads - threads, loop.around(std::move(copy))});
+  Body out;
+  out.push_back({std::move(roles), {}});
+  return out;
+}
+
+// --- a ring around a group's loop, in which each stage's tiles have mbarriers of their own
+
+bool LoopRing::has_roles() const {
+  return std::any_of(members_.begin(), members_.end(), [](const RingMember& m) { return m.parts.stage.p.by_tma(); });
+}
+
+Body LoopRing::consumed(const Stage& s, Body use) const {
+  if (!s.p.by_tma()) return use;
+  Body body;
+  body.push_back({MbarrierWait{s.mbarriers + kFull, loop_.step}, "the tiles are whole"});
+  body = with(std::move(body), std::move(use));
+  body.push_back({MbarrierArrive{s.mbarriers + kEmpty, loop_.step, 0, false}, "this warp has read them"});
+  return body;
+}
+
+Body LoopRing::await_once() const {
+  Body body;
+  for (const RingMember& m : members_)
+    if (const Stage& s = m.parts.stage; s.p.by_tma() && loaded_bytes(s, true) > 0)
+      body.push_back({MbarrierWait{s.mbarriers + kOnce, constant(0)}, "the tiles that stay are whole"});
+  return body;
+}
+
+Body LoopRing::produced() {
+  Body body, step;
+  for (RingMember& m : members_) {
+    const Stage& s = m.parts.stage;
+    if (!s.p.by_tma()) continue;
+    if (const std::int64_t bytes = loaded_bytes(s, true); bytes > 0) {
+      body.push_back({MbarrierArrive{s.mbarriers + kOnce, constant(0), bytes}, {}});
+      body = with(std::move(body), m.parts.transfers.copy_once(m.at(constant(0))));
+    }
+    step.push_back({MbarrierWait{s.mbarriers + kEmpty, loop_.step - constant(stages_)},
+                    "every warp has read the slot's last tiles"});
+    step.push_back({MbarrierArrive{s.mbarriers + kFull, loop_.step, loaded_bytes(s, false)}, {}});
+    step = with(std::move(step), m.parts.transfers.start(m.at(loop_.step), now_));
+  }
+  return with(std::move(body), loop_.around(std::move(step)));
+}
+
+Body LoopRing::roles(Body consuming, std::int64_t consumers, std::int64_t threads) {
+  WarpSpecialized roles;
+  roles.roles.push_back({"multiply", 0, consumers, std::move(consuming)});
+  roles.roles.push_back({"copy", consumers, threads - consumers, produced()});
   Body out;
   out.push_back({std::move(roles), {}});
   return out;

@@ -16,23 +16,35 @@ namespace {
 void add_mbarriers(Stage& s) {
   Kernel& k = s.block.kernel();
   k.threads = s.p.threads_with_producers(s.chip.core.warp);
-  const std::int64_t begin = s.staging.mbarriers.n, stages = s.p.stages_held();
+  s.mbarriers = static_cast<int>(k.mbarriers.size());
+  const std::int64_t begin = (s.place.scratchpad + s.staging.mbarriers).n, stages = s.p.stages_held();
   const std::int64_t computing = s.p.threads() / s.chip.core.warp;
   const std::int64_t bytes = s.chip.core.tma->mbarrier.n * stages;
   // The tiles that a block brings lie in the scratchpads of its cluster, whose warps all read them.
-  k.mbarriers = {{"full", stages, 1, begin}, {"empty", stages, computing * k.cluster, begin + bytes}};
+  const std::string of = s.p.loop_stages > 1 ? s.space().output.name + "_" : "";
+  k.mbarriers.push_back({of + "full", stages, 1, begin});
+  k.mbarriers.push_back({of + "empty", stages, computing * k.cluster, begin + bytes});
   if (s.p.operands.back().cached) k.mbarriers.push_back({"met", 1, computing, begin + 2 * bytes});
+  if (loaded_bytes(s, true) > 0) k.mbarriers.push_back({of + "once", 1, 1, begin + 2 * bytes});
 }
 
 }  // namespace
 
+std::int64_t loaded_bytes(const Stage& s, bool once) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < s.space().inputs.size(); ++i)
+    if (s.p.operands[i].box != 0 && s.p.operands[i].once == once)
+      bytes += s.shape_of_tile(i).ring_stage_elements * s.space().inputs[i].element.n;
+  return bytes;
+}
+
 void TmaLowering::add_tile() {
   CachedTile t = s_.shape_of_tile(operand_);
-  t.shared =
-      s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.ring_stage_elements * s_.stages_held(),
-                      s_.staging.begins[operand_], operand().element * plan().box);
+  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype,
+                             t.ring_stage_elements * s_.stages_held(operand_),
+                             s_.place.scratchpad + s_.staging.begins[operand_], operand().element * plan().box);
   tile() = t;
-  if (s_.block.kernel().mbarriers.empty()) add_mbarriers(s_);
+  if (s_.mbarriers < 0) add_mbarriers(s_);
 }
 
 TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin) {
@@ -75,7 +87,8 @@ Body TmaLowering::start(const StepPosition& at, const Affine& ring_stage) {
   TileBoxes of = boxes_of_tile(s_, operand_, ring_stage * tile().ring_stage_elements, at.begin);
   const std::int64_t blocks = tile::sharing_blocks(s_.p, operand_);
   if (blocks > 1) take_own_rows(of.box, blocks);
-  Body body = nest(of.loops, {{TmaLoad{std::move(of.box), kFull, at.step, blocks > 1}, {}}}, true);
+  const int mbarrier = s_.mbarriers + (plan().once ? kOnce : kFull);
+  Body body = nest(of.loops, {{TmaLoad{std::move(of.box), mbarrier, at.step, blocks > 1}, {}}}, true);
   body.front().note = fmt::format("bring {}{}", operand().name, blocks > 1 ? " to all blocks of the cluster" : "");
   return body;
 }

@@ -42,9 +42,11 @@ std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StagePr
   return arithmetic_of(m, kernel.unit.instruction);
 }
 
-OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& p, const Geometry& m) {
-  const std::int64_t promoted = promotion_work(p).registers;
-  return {promoted, promoted + m.allowances.mma_operands.value_or(0)};
+// Products of a step are in flight together, and all of what lanes hold of the first operand with them.
+OperandRegisters operand_registers(const tile::Wgmma& kernel, const StageProgram& p, const Geometry& m) {
+  std::int64_t held = promotion_work(p).registers;
+  if (!p.operands[0].cached) held += fragment_registers(kernel, p, 0) * (p.block[kernel.unit.depth] / kernel.unit.k);
+  return {held, held + m.allowances.mma_operands.value_or(0)};
 }
 
 std::int64_t fragment_registers(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {

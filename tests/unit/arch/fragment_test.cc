@@ -71,6 +71,24 @@ TEST(Fragments, OfAWarpGroupAreThoseOfThePtxManual) {
   });
 }
 
+// PTX ISA, "Register Fragments for wgmma.mma_async", A of m64nNk16, k32 and k8: each warp has what a warp of mma has.
+TEST(Fragments, OfAWarpGroupsFirstOperandAreThoseOfThePtxManual) {
+  const ArchSpec chip = tests::chip("h100_pcie");
+  const auto check = [&](const std::string& name, std::int64_t in_word, std::int64_t half) {
+    each(instruction(chip, name).fragments->a.value(),
+         [&](std::int64_t thread, std::int64_t i, const FragmentPlace& p) {
+           const std::int64_t word = i / in_word;  // 0 and 2 have the upper rows, 2 and 3 the second half of k
+           const std::int64_t row = 16 * (thread / 32) + thread % 32 / 4 + (word % 2 == 0 ? 0 : 8);
+           EXPECT_EQ(p, (FragmentPlace{row, 0, thread % 4 * in_word + i % in_word + (word < 2 ? 0 : half)})) << name;
+         });
+  };
+  check("wgmma.f16", 2, 8);
+  check("wgmma.bf16", 2, 8);
+  check("wgmma.f8e4m3", 4, 16);
+  check("wgmma.f8e5m2", 4, 16);
+  check("wgmma.tf32", 1, 4);
+}
+
 // PTX ISA, "Matrix Fragments for mma.m8n8k4": quad pair q, lanes 4 q to 4 q + 3 and those 16 further, computes the
 // quadrant at row 8 (q % 2), column 8 (q / 2).
 TEST(Fragments, OfVoltaAreFourProductsOfQuadPairs) {

@@ -216,7 +216,7 @@ TEST_F(BoxesOnTheCpu, FactorsThatLieElsewhere) {
   for (const char* op : {"C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[m,k] * B[k,n]"}) {
     Sample s = tests::tma_sample(op, "f16");
     change<lower::Wgmma>(kernel(s), 0, [](lower::Wgmma& m) {
-      m.a.along /= 2;
+      m.a->along /= 2;
       m.b.deep /= 2;
     });
     EXPECT_EQ(found_by_values(s), 10) << op;

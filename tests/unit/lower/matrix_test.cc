@@ -390,15 +390,15 @@ TEST(SharedFactors, AreReadAsTheirRowsRun) {
   const std::vector<Wgmma> by_k = products_of(cached("C[m,n] +=! A[m,k] * B[n,k]", "f16"));
   ASSERT_EQ(by_k.size(), 1U) << "columns side by side are one instruction";
   EXPECT_EQ(by_k[0].columns, 64);
-  for (const SharedOperand& f : {by_k[0].a, by_k[0].b}) {
+  for (const SharedOperand& f : {*by_k[0].a, by_k[0].b}) {
     EXPECT_FALSE(f.transposed);
     EXPECT_EQ(f.along, 4 * 64);
     EXPECT_EQ(f.deep, 64);
   }
   const std::vector<Wgmma> by_n =
       products_of(cached("C[m,n] +=! A[m,k] * B[k,n]", "bf16", R"(,"padding":{"A":4,"B":8})"));
-  EXPECT_EQ(by_n[0].a.deep, 72) << "of 64 elements and 16 bytes more";
-  EXPECT_EQ(by_n[0].a.along, 4 * 72);
+  EXPECT_EQ(by_n[0].a->deep, 72) << "of 64 elements and 16 bytes more";
+  EXPECT_EQ(by_n[0].a->along, 4 * 72);
   EXPECT_TRUE(by_n[0].b.transposed);
   EXPECT_EQ(by_n[0].b.along, 72);
   EXPECT_EQ(by_n[0].b.deep, 8 * 72);

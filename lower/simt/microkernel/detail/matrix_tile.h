@@ -94,6 +94,14 @@ class MatrixLowering : public MicroKernelLowering {
   void add_lane(std::vector<Affine>& local) override { tile_.add_lane(local); }
 
  protected:
+  // Whether an earlier stage's results, in registers, are the operand's fragments; and where those of a chunk are.
+  bool held(std::size_t operand) const { return s_.place.held_inputs[operand].has_value(); }
+  Access held_fragment(std::size_t operand);
+  // Elements of a fragment of an operand that a lane holds.
+  std::int64_t elements_of(std::size_t operand) const;
+  // Registers have no addresses: which of them a fragment is must be known, so that loops over chunks are unrolled.
+  Body in_unrolled_chunk_loops(Body body) const { return nest(s_.indices.chunk_loops(), std::move(body), true); }
+
   MatrixTile tile_;
 };
 

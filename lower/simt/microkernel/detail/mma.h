@@ -17,11 +17,6 @@ class MmaLowering final : public MatrixLowering {
   Body finish(const Affine& step, const Affine& ring_stage) override;
 
  private:
-  // Whether an earlier stage's results, in registers, are the operand's fragments; and where those of a chunk are.
-  bool held(std::size_t operand) const { return s_.place.held_inputs[operand].has_value(); }
-  Access held_fragment(std::size_t operand);
-  // Elements of a fragment of an operand that a lane holds.
-  std::int64_t elements_of(std::size_t operand) const;
   // Loops over a lane's elements from bit `first` of their number on, the fastest one last; where they stand in the
   // lane's own count is added to `to`, where in the fragment to `place`.
   std::vector<AxisLoop> element_loops(std::size_t operand, std::size_t first, Affine& to, MatrixPlace& place);

@@ -7,9 +7,13 @@
 
 namespace tilescope::lower {
 
-// The mbarriers of a block, a ring of stages each (Kernel::mbarriers): full, a stage's tiles have arrived; empty,
-// consumers have read them; and where results pass through the scratchpad, one at which the computing warps sync.
-inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
+// The mbarriers of a stage behind Stage::mbarriers, a ring each (Kernel::mbarriers): full, tiles have arrived; empty,
+// consumers have read them; and where results pass through the scratchpad, one at which the computing warps sync. In a
+// ring around a group's loop, one of the tiles that are loaded once.
+inline constexpr int kFull = 0, kEmpty = 1, kMet = 2, kOnce = 2;
+
+// Bytes of the tiles of a step, or of those that are loaded once.
+std::int64_t loaded_bytes(const Stage& s, bool once);
 
 // The boxes of an operand's tile, one for every panel of its two innermost dimensions, wherever the others stand; the
 // tile begins at `first` in its array, and at `begin` along the tile axes.
