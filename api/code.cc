@@ -5,11 +5,17 @@
 #include <array>
 #include <limits>
 #include <utility>
+#include <variant>
 
+#include <fmt/format.h>
+
+#include "api/layout_words.h"
 #include "arch/derive.h"
 #include "base/check.h"
+#include "expr/infer.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::api {
 namespace {
@@ -36,6 +42,22 @@ std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& 
   return ProgramCode{std::move(module), std::move(*emitted), std::move(code.cubin), std::move(usage)};
 }
 
+// "  m = 8192, n = 8192, bf16"
+std::string sizes_of(const tile::TileSpace& space) {
+  std::string out = "  ";
+  for (const expr::Axis& a : space.stage().axes) out += fmt::format("{} = {}, ", a.name, a.size);
+  return out + expr::dtypes_text(space.expression);
+}
+
+// "  block tile m x n x k 128x256x128, thread tile 64x256, 256 threads; wgmma.bf16 TMA num_stages 2"
+std::string tiles_of(const tile::StageProgram& p) {
+  const std::string layout = layout_of(p);
+  return fmt::format("  block tile {} {}, {} tile {}, {} threads{}", axis_names(*p.space),
+                     joined(p.block, p.space->axes.size()),
+                     p.lanes() == 1 ? "thread" : fmt::format("{} lanes'", p.lanes()),
+                     joined(p.thread, p.space->spatial), p.threads(), layout == "-" ? "" : "; " + layout);
+}
+
 // A compiler takes a limit for a target: it moves loads ahead until registers run out, and spills what it would not
 // have held without the limit. So the kernels that spill get more, at last as many as it likes.
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
@@ -56,7 +78,11 @@ lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, co
 
 std::string about(const tile::RProgram& p) {
   std::string out;
-  for (std::size_t s = 0; s < p.stages(); ++s) out += p.space(s).stage().text + "\n";
+  const auto* stages = std::get_if<std::vector<tile::StageProgram>>(&p.nodes);
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    out += p.space(s).stage().text + "\n" + sizes_of(p.space(s)) + "\n";
+    if (stages != nullptr && tile::has_own_tiles((*stages)[s])) out += tiles_of((*stages)[s]) + "\n";
+  }
   return out;
 }
 

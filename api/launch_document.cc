@@ -53,6 +53,7 @@ base::Value launch_document(const lower::Module& m, const cuda::Emitted& emitted
     for (const int s : k.scalars) scalars.emplace_back(m.scalars[static_cast<std::size_t>(s)]);
     kernels.emplace_back(base::Map{{"name", k.name},
                                    {"blocks", k.blocks},
+                                   {"cluster", k.cluster},
                                    {"threads", k.threads},
                                    {"shared_bytes", k.shared_bytes},
                                    {"arrays", std::move(pointers)},

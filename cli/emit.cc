@@ -22,7 +22,7 @@ struct EmitOptions {
   std::string program, kernels, dialect = "cuda", file, fuse, log;
   api::NetworkSource network;
   int jobs = 0;
-  bool json = false, schema = false;
+  bool json = false, schema = false, host = false;
 };
 
 bool write_files(const std::vector<api::EmittedFile>& files, const std::string& folder) {
@@ -69,6 +69,15 @@ int run(const EmitOptions& o) {
   const std::string& name = program ? o.program : o.kernels;
   const auto text =
       base::read_file(name, diags.add_source(name), diags, program ? base::DocumentLimits{} : api::kKernelFileLimits);
+  if (o.host) {
+    const auto files =
+        diags.ok() ? api::emit_with_launcher({name, *text}, program, o.dialect, *a, diags) : std::nullopt;
+    if (!files) return report(diags);
+    report_notes(diags);
+    if (!write_files(*files, o.file)) return kFailed;
+    fmt::print("{}: kernels.cu and launch.cc; build them with make\n", o.file);
+    return kDone;
+  }
   const auto emit = program ? &api::emit_program : &api::emit_kernels;
   const auto emitted = diags.ok() ? emit({name, *text}, o.dialect, *a, diags) : std::nullopt;
   if (!emitted) return report(diags);
@@ -90,10 +99,13 @@ void add_emit(CLI::App& app, int& status) {
   CLI::Option* program =
       command->add_option("--program", o->program, "A program file (compile -o)")->check(some_text());
   CLI::Option* kernels = add_kernel_file(*command, o->kernels, {program});
-  command->add_option("--dialect", o->dialect, "The language of the kernels: cuda or hip")->capture_default_str();
   command
-      ->add_option("-o,--output", o->file,
-                   "The file to write the kernels to; stdout where it is left out. With --network, the folder")
+      ->add_option("--dialect", o->dialect, "The language of the kernels: cuda, hip, or cpu, C++ as verify compiles it")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "-o,--output", o->file,
+          "The file to write the kernels to; stdout where it is left out. With --host or --network, the folder")
       ->check(some_text());
   CLI::Option* network =
       command
@@ -117,6 +129,11 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--log", o->log, "File of constructed programs: added to, and read where they are known")
       ->check(some_text())
       ->needs(network);
+  command
+      ->add_flag("--host", o->host,
+                 "Also write a program that launches and times the kernels by the CUDA driver, and a Makefile")
+      ->needs("--output")
+      ->excludes(network);
   command->add_flag("--schema", o->schema, "The JSON Schema of Kernel documents, for editors and other tools")
       ->excludes(program)
       ->excludes(kernels)

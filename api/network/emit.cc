@@ -13,6 +13,7 @@
 #include "api/network/detail/host_text.h"
 #include "api/network/detail/loaded.h"
 #include "api/network/detail/schedule.h"
+#include "api/tensor_map_text.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/check.h"
@@ -40,27 +41,6 @@ std::string literal(const std::string& text) {
   for (const char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c < ' ' ? ' ' : c);
   return out + '"';
 }
-
-// Numbers of the driver's interface (CUDA driver API: CUtensorMapDataType, CUtensorMapSwizzle), which never change.
-int driver_element(base::Dtype dtype) {
-  switch (dtype) {
-    case base::Dtype::kI32:
-      return 3;
-    case base::Dtype::kF16:
-      return 6;
-    case base::Dtype::kF32:
-    case base::Dtype::kTf32:
-      return 7;
-    case base::Dtype::kF64:
-      return 8;
-    case base::Dtype::kBf16:
-      return 9;
-    default:
-      return 0;  // bytes
-  }
-}
-
-int driver_swizzle(std::int64_t row) { return row == 32 ? 1 : row == 64 ? 2 : row == 128 ? 3 : 0; }
 
 // Indices of arrays that are tables, by their distribution. A table that a group computes of integers it reads, as of
 // indices that may count from the end, bounds these: they are drawn below its least extent.
@@ -135,7 +115,7 @@ class Writer {
         for (const std::string& why : own.sentences())
           diags.error(read_.network.at, fmt::format("program '{}': {}", p.id, why));
       if (!emitted) return false;
-      out_.files.push_back({p.id + (hip() ? ".hip" : ".cu"), emitted->text});
+      out_.files.push_back({p.id + (hip() ? ".hip" : dialect_ == "cpu" ? ".cc" : ".cu"), emitted->text});
       programs_.emplace(p.id, std::move(emitted->document));
       modules_.push_back(p.id);
     }
@@ -198,14 +178,10 @@ class Writer {
 
   std::string map_of(const Value& m, int number) const {
     const base::Dtype dtype = *base::dtype_of(tensors_[static_cast<std::size_t>(number)].dtype);
-    const auto reversed = [&](const char* key) {
-      std::vector<std::int64_t> out;
-      for (const Value& v : list_at(m, key)) out.insert(out.begin(), *v.get_if<std::int64_t>());
-      return fmt::format("{}", fmt::join(out, ", "));
-    };
-    return fmt::format("{{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {}}}", number, driver_element(dtype),
+    const auto reversed = [&](const char* key) { return fmt::format("{}", fmt::join(innermost_first(m, key), ", ")); };
+    return fmt::format("{{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {}}}", number, driver_element(dtype).number,
                        base::size_of(dtype).n, list_at(m, "extents").size(), reversed("extents"), reversed("strides"),
-                       reversed("box"), driver_swizzle(number_at(m, "swizzled_row_bytes")));
+                       reversed("box"), driver_swizzle(number_at(m, "swizzled_row_bytes")).number);
   }
 
   // Constants, then inputs, then the arena of what groups write, then what a group's kernels leave each other, which

@@ -8,17 +8,13 @@
 #include <vector>
 
 #include "api/common/progress.h"
+#include "api/emit.h"
 #include "api/network/network.h"
 #include "arch/spec.h"
 #include "base/choices.h"
 #include "base/diagnostics.h"
 
 namespace tilescope::api {
-
-struct EmittedFile {
-  std::string name;  // a path in the folder
-  std::string text;
-};
 
 struct EmitNetworkHow {
   base::Fuse fuse = base::Fuse::kAll;

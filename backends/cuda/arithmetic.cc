@@ -23,11 +23,35 @@ using expr::Reducer;
 
 enum class Type : std::uint8_t { kInt, kFloat, kDouble };
 
-// By expr::Function, up to those that C++ has operators for.
-constexpr auto kFunctions = std::to_array<std::string_view>(
-    {"exp_of", "log_of", "sqrt_of", "rsqrt_of", "tanh_of", "sigmoid_of", "erf_of", "relu_of", "abs_of", "max_of",
-     "min_of", "pow_of", "sin_of", "cos_of", "floor_of", "ceil_of", "round_of", "sign_of"});
+// By expr::Function, up to those that C++ has operators for: the function of double, that of float, and that of int;
+// an integer is its own floor.
+struct Spelling {
+  std::string_view real, single, integer;
+
+  std::string_view of(Type t) const { return t == Type::kInt ? integer : t == Type::kFloat ? single : real; }
+};
+constexpr auto kFunctions = std::to_array<Spelling>({{"exp", "expf", {}},
+                                                     {"log", "logf", {}},
+                                                     {"sqrt", "sqrtf", {}},
+                                                     {"inverse_sqrt", "inverse_sqrtf", {}},
+                                                     {"tanh", "tanhf", {}},
+                                                     {"sigmoid", "sigmoidf", {}},
+                                                     {"erf", "erff", {}},
+                                                     {"relu", "reluf", "relui"},
+                                                     {"fabs", "fabsf", "absi"},
+                                                     {"fmax", "fmaxf", "maxi"},
+                                                     {"fmin", "fminf", "mini"},
+                                                     {"pow", "powf", {}},
+                                                     {"sin", "sinf", {}},
+                                                     {"cos", "cosf", {}},
+                                                     {"floor", "floorf", {}},
+                                                     {"ceil", "ceilf", {}},
+                                                     {"rint", "rintf", {}},
+                                                     {"signum", "signumf", "signumi"}});
 static_assert(kFunctions.size() == static_cast<std::size_t>(Function::kLess));
+constexpr Spelling kModulo = {"modulo", "modulof", "moduloi"}, kFma = {"fma", "fmaf", {}};
+
+std::string_view spelling_of(Function f, Type t) { return kFunctions[static_cast<std::size_t>(f)].of(t); }
 
 // Whether the prelude's type of it is a struct, which is made of a float and becomes one.
 bool is_struct(Dtype d) { return !base::is_integer(d) && d != Dtype::kF32 && d != Dtype::kF64; }
@@ -83,9 +107,9 @@ class Arithmetic {
         if (is_product(n)) return fma(n, "", so_far);
         return {fmt::format("{} + {}", so_far, within(text(n), kSum)), kSum};
       case Reducer::kMax:
-        return {fmt::format("max_of({}, {})", so_far, text(n).text)};
+        return {fmt::format("{}({}, {})", spelling_of(Function::kMax, type_), so_far, text(n).text)};
       case Reducer::kMin:
-        return {fmt::format("min_of({}, {})", so_far, text(n).text)};
+        return {fmt::format("{}({}, {})", spelling_of(Function::kMin, type_), so_far, text(n).text)};
       case Reducer::kProduct:
         return {fmt::format("{} * {}", so_far, within(text(n), kUnary)), kProduct};
     }
@@ -171,12 +195,14 @@ class Arithmetic {
   Text call(const Node& n) const {
     if (n.function == Function::kSelect)
       return {fmt::format("{} ? {} : {}", within(condition(n.left), kOr), of_type(n.right), of_type(n.third)), kChoice};
-    if (n.function == Function::kMod) return {fmt::format("mod_of({}, {})", of_type(n.left), of_type(n.right))};
+    if (n.function == Function::kMod)
+      return {fmt::format("{}({}, {})", kModulo.of(type_), of_type(n.left), of_type(n.right))};
     if (is_condition(n)) {
       const int at = static_cast<int>(&n - compute_.body.data());
       return {fmt::format("{} ? {} : {}", within(condition(at), kOr), number(1).text, number(0).text), kChoice};
     }
-    const std::string_view name = kFunctions[static_cast<std::size_t>(n.function)];
+    const std::string_view name = spelling_of(n.function, type_);
+    if (name.empty()) return text(n.left);
     if (n.right < 0) return {fmt::format("{}({})", name, text(n.left).text)};
     return {fmt::format("{}({}, {})", name, text(n.left).text, text(n.right).text)};
   }
@@ -185,7 +211,7 @@ class Arithmetic {
   Text fma(int n, std::string_view sign, const std::string& summand) const {
     const Text left = text(node(n).left);
     const std::string factor = sign.empty() ? left.text : fmt::format("{}{}", sign, within(left, kWhole));
-    return {fmt::format("fma_of({}, {}, {})", factor, text(node(n).right).text, summand)};
+    return {fmt::format("{}({}, {}, {})", kFma.of(type_), factor, text(node(n).right).text, summand)};
   }
 
   std::string read(const lower::Access& a) const {

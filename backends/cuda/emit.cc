@@ -11,9 +11,11 @@
 #include "backends/cuda/detail/boxes.h"
 #include "backends/cuda/detail/matrices.h"
 #include "backends/cuda/detail/page.h"
+#include "backends/cuda/detail/prelude.h"
 #include "backends/cuda/detail/scopes.h"
 #include "base/check.h"
 #include "lower/counters.h"
+#include "lower/known_guards.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -99,7 +101,7 @@ class KernelEmitter {
   }
 
   EmittedKernel run() {
-    page_.add("");
+    if (!page_.empty()) page_.add("");
     page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread") +
                (clusters() ? fmt::format(" in clusters of {}", kernel_.cluster) : ""));
     std::vector<std::string> list = ended(parameters(), ",", ") {");
@@ -111,7 +113,7 @@ class KernelEmitter {
     page_.add("");
     mbarriers();
     statements(kernel_.body);
-    if (clusters()) page_.add("cluster_ends();");
+    if (clusters()) page_.add("cluster_end();");
     page_.close();
     return std::move(out_);
   }
@@ -126,18 +128,26 @@ class KernelEmitter {
       page_.add(fmt::format("#pragma unroll {}", loop.unroll));
     const std::string end =
         loop.last ? "<= " + formulas_.least(*loop.last, i.range.high) : fmt::format("< {}", i.range.high + 1);
-    page_.open(fmt::format("for ({0} {1} = {2}; {1} {3}; ++{1}) {{", formulas_.type_of_index(loop.index), name,
-                           loop.first ? formulas_.greatest(*loop.first, i.range.low) : std::to_string(i.range.low),
-                           end));
     const std::vector<int> defined = scopes_.at_loop(loop, open_loops_);
+    const bool braces = !defined.empty() || loop.body.size() != 1 || !loop.body.front().note.empty();
+    page_.open(fmt::format("for ({0} {1} = {2}; {1} {3}; ++{1}){4}", formulas_.type_of_index(loop.index), name,
+                           loop.first ? formulas_.greatest(*loop.first, i.range.low) : std::to_string(i.range.low), end,
+                           braces ? " {" : ""));
     for (const int d : defined) page_.add(formulas_.definition(d));
     open_loops_.push_back(loop.index);
     statements(loop.body);
     open_loops_.pop_back();
-    page_.close();
+    if (braces)
+      page_.close();
+    else
+      page_.outdent();
   }
 
   void operator()(const lower::If& branch) {
+    if (never(branch.when)) {
+      without_statements(branch.body);
+      return;
+    }
     const std::vector<std::string> conditions = formulas_.conditions(branch.when);
     if (conditions.empty())
       page_.add("{");
@@ -153,12 +163,12 @@ class KernelEmitter {
                 "matrices are loaded from the scratchpad");
     const std::vector<std::string> arguments = {fmt::format("&{},", formulas_.element(load.rows.to)),
                                                 fmt::format("&{});", formulas_.element(load.rows.from))};
-    const std::string call = fmt::format("load_matrices<{}>(", matrices_.name_of(kernel_, load));
+    const std::string call = fmt::format("ldmatrix<{}>(", matrices_.name_of(kernel_, load));
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
   void operator()(const lower::Mma& m) {
-    page_.add_list(fmt::format("multiply_matrices<{}>(", matrices_.name_of(lower::instruction_of(kernel_, m))),
+    page_.add_list(fmt::format("mma<{}>(", matrices_.name_of(lower::instruction_of(kernel_, m))),
                    {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
                     fmt::format("&{});", formulas_.element(m.b))});
   }
@@ -173,15 +183,14 @@ class KernelEmitter {
     const std::int64_t a_row = m.a ? buffer(m.a->at).swizzled_row : 0, b_row = buffer(m.b.at).swizzled_row;
     if (!m.a) {
       const std::string row = b_row > 0 ? fmt::format(", {}", b_row) : "";
-      page_.add_list(fmt::format("multiply_held<{}, {}, {}{}>(", name, m.columns, m.b.transposed, row),
+      page_.add_list(fmt::format("wgmma_held<{}, {}, {}{}>(", name, m.columns, m.b.transposed, row),
                      {fmt::format("&{},", formulas_.element(m.d)),
                       fmt::format("&{},", formulas_.element(*m.a_fragment)), factor(m.b, adds + ");")});
       return;
     }
     const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
-    page_.add_list(
-        fmt::format("multiply_staged<{}, {}, {}, {}{}>(", name, m.columns, m.a->transposed, m.b.transposed, rows),
-        {fmt::format("&{},", formulas_.element(m.d)), factor(*m.a, ","), factor(m.b, adds + ");")});
+    page_.add_list(fmt::format("wgmma<{}, {}, {}, {}{}>(", name, m.columns, m.a->transposed, m.b.transposed, rows),
+                   {fmt::format("&{},", formulas_.element(m.d)), factor(*m.a, ","), factor(m.b, adds + ");")});
   }
   void operator()(const lower::WgmmaFence& b) {
     std::string held;  // what lanes hold of the first factors of the products behind
@@ -189,12 +198,16 @@ class KernelEmitter {
       const auto* m = std::get_if<lower::Wgmma>(&s.what);
       if (m != nullptr && m->d.buffer == b.sums && m->a_fragment) held = ", " + sums(m->a_fragment->buffer);
     });
-    page_.add(fmt::format("begin_products({}{});", sums(b.sums), held));
+    page_.add(fmt::format("wgmma_fence({}{});", sums(b.sums), held));
   }
-  void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
-  void operator()(const lower::ProxyFence&) { page_.add("publish();"); }
+  void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("wgmma_commit_wait({});", sums(e.sums))); }
+  void operator()(const lower::ProxyFence&) { page_.add("fence_proxy_async();"); }
 
   void operator()(const lower::Copy& copy) {
+    if (never(copy.when)) {
+      without_copy();
+      return;
+    }
     const auto when = ended(formulas_.conditions(copy.when), " &&", ",");
     const auto inside = ended(formulas_.conditions(copy.inside), " &&", ",");
     std::vector<std::string> arguments = when;
@@ -207,6 +220,7 @@ class KernelEmitter {
   }
 
   void operator()(const lower::Compute& compute) {
+    if (never(compute.when)) return;
     const std::string text = statement(kernel_, compute, formulas_, names_);
     if (compute.when.empty()) {
       page_.add(text);
@@ -219,10 +233,10 @@ class KernelEmitter {
   }
 
   void operator()(const lower::ReduceLanes& reduce) {
-    const std::string_view by = reduce.reducer == expr::Reducer::kMax       ? "max_lanes"
-                                : reduce.reducer == expr::Reducer::kMin     ? "min_lanes"
-                                : reduce.reducer == expr::Reducer::kProduct ? "multiply_lanes"
-                                                                            : "sum_lanes";
+    const std::string_view by = reduce.reducer == expr::Reducer::kMax       ? "warp_max"
+                                : reduce.reducer == expr::Reducer::kMin     ? "warp_min"
+                                : reduce.reducer == expr::Reducer::kProduct ? "warp_product"
+                                                                            : "warp_sum";
     page_.add(fmt::format("{}<{}>({});", by, reduce.lanes, formulas_.element(reduce.target)));
   }
 
@@ -243,38 +257,57 @@ class KernelEmitter {
   }
 
   void operator()(const lower::MbarrierArrive& a) {
-    const std::string bytes = a.bytes > 0 ? fmt::format(", {}", a.bytes) : "";
-    const std::string call =
-        a.cluster ? fmt::format("arrive_at_cluster<{}, {}>", mbarrier(a.mbarrier).stages, kernel_.cluster)
-                  : fmt::format("arrive<{}>", mbarrier(a.mbarrier).stages);
-    page_.add(fmt::format("{}({}{});", call, phase(a.mbarrier, a.phase), bytes));
+    const std::int64_t stages = mbarrier(a.mbarrier).stages;
+    const std::string at = phase(a.mbarrier, a.phase);
+    if (a.cluster)
+      page_.add(fmt::format("mbarrier_arrive_cluster<{}, {}>({});", stages, kernel_.cluster, at));
+    else if (a.bytes > 0)
+      page_.add(fmt::format("mbarrier_arrive_expect_tx<{}>({}, {});", stages, at, a.bytes));
+    else
+      page_.add(fmt::format("mbarrier_arrive<{}>({});", stages, at));
   }
   void operator()(const lower::MbarrierWait& a) {
     base::check(lower::range_of(kernel_, a.phase).low >= -mbarrier(a.mbarrier).stages,
                 "no warp awaits a phase more than a ring before the first");
-    page_.add(fmt::format("{}<{}>({});", clusters() ? "await_cluster" : "await", mbarrier(a.mbarrier).stages,
-                          phase(a.mbarrier, a.phase)));
+    page_.add(fmt::format("{}<{}>({});", clusters() ? "mbarrier_wait_cluster" : "mbarrier_wait",
+                          mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase)));
   }
 
   void operator()(const lower::TmaLoad& load) {
     base::check(role_ != nullptr, "TMA loads are a role's");
     const std::int64_t stages = mbarrier(load.mbarrier).stages;
-    add_box(load.multicast ? fmt::format("bring_box_to_cluster_if<{}, {}>(", stages, kernel_.cluster)
-                           : fmt::format("bring_box_if<{}>(", stages),
+    add_box(load.multicast ? fmt::format("tma_load_multicast_{}d<{}, {}>(", load.dims.size(), stages, kernel_.cluster)
+                           : fmt::format("tma_load_{}d<{}>(", load.dims.size(), stages),
             load, phase(load.mbarrier, load.phase) + ");");
   }
-  void operator()(const lower::TmaStore& store) { add_box("store_box_if(", store, ""); }
+  void operator()(const lower::TmaStore& store) {
+    add_box(fmt::format("tma_store_{}d(", store.dims.size()), store, "");
+  }
 
   void operator()(const lower::Barrier&) {
     base::check(role_ == nullptr, "no barrier is a role's");
     page_.add("__syncthreads();");
   }
-  void operator()(const lower::ClusterBarrier&) { page_.add("cluster_barrier();"); }
-  void operator()(const lower::Commit&) { page_.add("commit_async();"); }
-  void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
+  void operator()(const lower::ClusterBarrier&) { page_.add("cluster_sync();"); }
+  void operator()(const lower::Commit&) { page_.add("cp_async_commit();"); }
+  void operator()(const lower::Wait& wait) { page_.add(fmt::format("cp_async_wait<{}>();", wait.pending)); }
 
  private:
   bool clusters() const { return kernel_.cluster > 1; }
+
+  static bool never(const std::vector<lower::Guard>& guards) {
+    return std::any_of(guards.begin(), guards.end(), lower::never_holds);
+  }
+  // The line that a copy has which no thread makes.
+  void without_copy() { out_.copy_lines.push_back(page_.add("// no thread copies here")); }
+  void without_statements(const std::vector<lower::Statement>& body) {
+    lower::for_each_statement(body, [&](const lower::Statement& s) {
+      if (std::holds_alternative<lower::Copy>(s.what) || std::holds_alternative<lower::LoadMatrix>(s.what))
+        without_copy();
+      if (std::holds_alternative<lower::TmaLoad>(s.what) || std::holds_alternative<lower::TmaStore>(s.what))
+        out_.box_lines.push_back(page_.add("// no thread copies here"));
+    });
+  }
 
   // A call of one thread about a box, with `more` of its arguments.
   void add_box(const std::string& call, const lower::TmaBox& box, const std::string& more) {
@@ -337,7 +370,7 @@ class KernelEmitter {
       out.push_back(fmt::format("{}{}* __restrict__ {}", constant ? "const " : "", type_of(b->dtype),
                                 names_.buffers[static_cast<std::size_t>(b - kernel_.buffers.begin())]));
     }
-    for (const std::string& m : names_.maps) out.push_back("const __grid_constant__ tilescope_tensor_map " + m);
+    for (const std::string& m : names_.maps) out.push_back("const __grid_constant__ tensor_map " + m);
     const std::string type = out_.wide_scalars ? "double " : "float ";
     for (const int s : out_.scalars) out.push_back(type + names_.scalars[static_cast<std::size_t>(s)]);
     return out;
@@ -354,11 +387,11 @@ class KernelEmitter {
       page_.add(fmt::format("mbarrier* const {} = shared_array<mbarrier>({});", names_.mbarriers[i],
                             kernel_.mbarriers[i].offset_bytes));
     for (std::size_t i = 0; i < kernel_.mbarriers.size(); ++i)
-      page_.add(fmt::format("set_up_barriers<{}>({}, {});", kernel_.mbarriers[i].stages, names_.mbarriers[i],
+      page_.add(fmt::format("mbarrier_init<{}>({}, {});", kernel_.mbarriers[i].stages, names_.mbarriers[i],
                             kernel_.mbarriers[i].arrivals));
     if (kernel_.mbarriers.empty()) return;
-    page_.add("barriers_are_set_up();");
-    if (clusters()) page_.add("cluster_barrier();");
+    page_.add("mbarrier_init_fence();");
+    if (clusters()) page_.add("cluster_sync();");
     page_.add("");
   }
 
@@ -379,7 +412,7 @@ class KernelEmitter {
     if (c.asynchronous) {
       base::check(to == Space::kShared && from == Space::kGlobal,
                   "an asynchronous copy goes from memory to scratchpad");
-      return "copy_async";
+      return "cp_async";
     }
     base::check((to == Space::kRegister) != (from == Space::kRegister), "one side of a copy is registers");
     return to == Space::kRegister ? "load" : "store";
@@ -410,11 +443,9 @@ bool has(const lower::Module& module) {
   return any;
 }
 
-bool stores_boxes(const lower::Module& module) { return has<lower::TmaStore>(module); }
-
 bool has_boxes(const lower::Module& module) {
-  return stores_boxes(module) || std::any_of(module.kernels.begin(), module.kernels.end(),
-                                             [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
+  return has<lower::TmaStore>(module) || std::any_of(module.kernels.begin(), module.kernels.end(),
+                                                     [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
 }
 
 bool has_clusters(const lower::Module& module) {
@@ -425,6 +456,7 @@ bool has_clusters(const lower::Module& module) {
 }  // namespace
 
 std::vector<std::string> refusals(const lower::Module& module, Dialect dialect) {
+  if (dialect == Dialect::kCpu) return {};
   NamePool pool;
   std::vector<std::string> out = MatrixDefinitions(module, pool).refusals(dialect);
   if (dialect == Dialect::kHip && has_boxes(module))
@@ -446,23 +478,23 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
   const MatrixDefinitions matrices(module, pool);
   for (std::size_t k = 0; k < names.size(); ++k)
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
-  Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
-  if (!matrices.names().empty()) page.append(matrix_prelude());
-  if (has<lower::ReduceLanes>(module)) page.append(lanes_prelude());
-  if (matrices.staged() || stores_boxes(module)) page.append(staged_prelude());
-  if (has_boxes(module)) page.append(boxes_prelude());
-  if (stores_boxes(module)) page.append(box_stores_prelude());
-  if (has<lower::ClusterBarrier>(module) || has_clusters(module)) page.append(clusters_prelude());
-  if (has_clusters(module))
-    page.append((has_boxes(module) ? "" : std::string(boxes_prelude())) + std::string(multicast_prelude()));
   Emitted out;
-  out.kernels_begin = page.text().size();
-  out.kernels_line = page.line();
   out.definitions = matrices.names();
-  if (!out.definitions.empty()) page.append("\n" + matrices.text(dialect));
-  for (std::size_t k = 0; k < names.size(); ++k)
-    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], dialect, matrices, page).run());
-  out.text = page.take();
+  out.cpu_definitions = matrices.text(Dialect::kCpu);
+  Page page;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const lower::Kernel kernel = lower::without_known_guards(module.kernels[k]);
+    out.kernels.push_back(KernelEmitter(module, kernel, names[k], dialect, matrices, page).run());
+  }
+  const std::string kernels = page.take(), own = matrices.text(dialect);
+  const std::string prelude = prelude_for(own + kernels, dialect);
+  out.text = head + "\n" + prelude + (prelude.empty() ? "" : "\n") + own;
+  out.kernels_begin = out.text.size();
+  out.kernels_line = 1 + static_cast<int>(std::count(out.text.begin(), out.text.end(), '\n'));
+  for (EmittedKernel& k : out.kernels)
+    for (auto* lines : {&k.copy_lines, &k.box_lines})
+      for (int& line : *lines) line += out.kernels_line - 1;
+  out.text += kernels;
   return out;
 }
 

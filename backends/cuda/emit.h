@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Emits kernels as readable CUDA C++. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs no header
-// (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh, clusters.cuh), then the
-// kernels. For HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
+// Emits kernels as readable CUDA C++, HIP, or C++ for the CPU. The kernels are the same text for all of them, but for
+// launch bounds; before them stand the definitions that they need (backends/cuda/detail/prelude.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -32,36 +31,24 @@ struct EmittedKernel {
 };
 
 struct Emitted {
-  std::string text;
-  std::size_t kernels_begin = 0;         // position in `text` where head and prelude end
-  int kernels_line = 1;                  // line of the text at which the kernels and their definitions begin
-  std::vector<std::string> definitions;  // names that are defined before the kernels, for their use only
+  std::string text;               // head, definitions and kernels
+  std::size_t kernels_begin = 0;  // position in `text` where the kernels begin
+  int kernels_line = 1;           // of the text
   std::vector<EmittedKernel> kernels;
+  // Names that are defined for these kernels alone, and these definitions for the CPU.
+  std::vector<std::string> definitions;
+  std::string cpu_definitions;
+
+  std::string_view kernels_text() const { return std::string_view(text).substr(kernels_begin); }
 };
 
-// The target of the text: NVIDIA's compilers and the CPU, or AMD's compilers. The kernels of both differ only in their
-// launch bounds.
-enum class Dialect : std::uint8_t { kCuda, kHip };
+// The target of the text: NVIDIA's compilers, AMD's compilers, or a C++20 compiler for the CPU.
+enum class Dialect : std::uint8_t { kCuda, kHip, kCpu };
 
 // What the dialect cannot express, one sentence each; if there is any, the module's text is for the CPU alone.
 std::vector<std::string> refusals(const lower::Module& module, Dialect dialect);
 
-// The text of all kernels of a module. Its head is `about` (lines: what is computed) and the launches of the kernels.
+// The text of all kernels of a module. Its head is `about` and the launches of the kernels.
 Emitted emit(const lower::Module& module, std::string_view about = {}, Dialect dialect = Dialect::kCuda);
-
-// The part of every text between its head and the kernels.
-std::string_view prelude();
-std::string hip_prelude();
-// The part that follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
-std::string_view matrix_prelude();
-// The part that follows where a kernel reduces over lanes (backends/cuda/lanes.cuh).
-std::string_view lanes_prelude();
-// The part that follows where the matrix or TMA unit reads the scratchpad (backends/cuda/staged.cuh).
-std::string_view staged_prelude();
-// The parts that follow where a kernel has mbarriers or boxes (backends/cuda/boxes.cuh), and where it stores boxes.
-std::string_view boxes_prelude();
-std::string_view box_stores_prelude();
-std::string_view clusters_prelude();
-std::string_view multicast_prelude();
 
 }  // namespace tilescope::cuda

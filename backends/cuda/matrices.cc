@@ -101,41 +101,46 @@ std::string body(const lower::MatrixInstruction& i, Dialect dialect) {
 }
 std::string body(const RowLoad& r, Dialect dialect) { return dialect == Dialect::kHip ? "" : ldmatrix_of(r); }
 
-// A definition by what the chip is told, where it can be, and what the CPU is.
-std::string definition(std::string_view comment, std::string_view name, const std::string& chip, const std::string& cpu,
-                       Dialect dialect) {
-  const std::string head = fmt::format("// {}\nstruct {} {{\n", comment, name);
-  if (dialect == Dialect::kHip) return fmt::format("{}{}}};\n\n", head, chip);
-  if (chip.empty()) return fmt::format("{}#if defined(TILESCOPE_ON_CPU)\n{}#endif\n}};\n\n", head, cpu);
-  return fmt::format("{}#if defined(TILESCOPE_ON_CPU)\n{}#else\n{}#endif\n}};\n\n", head, cpu, chip);
+std::string definition(std::string_view comment, std::string_view name, const std::string& members) {
+  return fmt::format("// {}\nstruct {} {}\n\n", comment, name,
+                     members.empty() ? "{};" : fmt::format("{{\n{}}};", members));
 }
 
-std::string function(std::string_view parameters, std::string_view name, const std::string& statements) {
-  return statements.empty()
-             ? ""
-             : fmt::format("  static TILESCOPE_DEVICE void {}({}) {{\n{}  }}\n", name, parameters, statements);
+// How a function of the chip begins.
+std::string_view device_function(Dialect d) {
+  return d == Dialect::kHip ? "inline __attribute__((device, always_inline))" : "__device__ __forceinline__";
+}
+
+std::string function(Dialect dialect, std::string_view parameters, std::string_view name,
+                     const std::string& statements) {
+  return statements.empty() ? ""
+                            : fmt::format("  static {} void {}({}) {{\n{}  }}\n", device_function(dialect), name,
+                                          parameters, statements);
 }
 
 std::string text(const lower::MatrixInstruction& i, std::string_view name, Dialect dialect) {
   const std::string_view element = type_of(i.elements);
-  const std::string add =
-      i.b ? function(fmt::format("{}* d, const {}* a, const {}* b", type_of(i.sums), element, element), "add",
-                     body(i, dialect))
-          : "";
+  const auto add = [&] {
+    return i.b ? function(dialect, fmt::format("{}* d, const {}* a, const {}* b", type_of(i.sums), element, element),
+                          "add", body(i, dialect))
+               : std::string();
+  };
   return definition(fmt::format("{}: {} x {} sums of {} products of {}, by {} lanes.", i.name, i.shape.m, i.shape.n,
                                 i.shape.k, base::name_of(i.elements), i.lanes),
-                    name, add, on_the_cpu(i), dialect);
+                    name, dialect == Dialect::kCpu ? on_the_cpu(i) : add());
 }
 
 std::string text(const RowLoad& r, std::string_view name, Dialect dialect) {
-  std::string chip = body(r, dialect);
-  if (!chip.empty()) {
-    const std::int64_t words = r.map.elements_of_lane() * base::size_of(r.dtype).n / 4;
-    chip = constants({{"words", words}}) + function("unsigned int* to, const void* from", "load", chip);
-  }
+  const std::int64_t words = r.map.elements_of_lane() * base::size_of(r.dtype).n / 4;
+  const auto load = [&] {
+    const std::string statements = body(r, dialect);
+    return statements.empty() ? ""
+                              : constants({{"words", words}}) +
+                                    function(dialect, "unsigned int* to, const void* from", "load", statements);
+  };
   return definition(fmt::format("{} rows of {} {}, loaded by {} lanes together{}.", r.rows, r.columns,
                                 base::name_of(r.dtype), r.map.lane_count(), r.transposed ? " and transposed" : ""),
-                    name, chip, on_the_cpu(r), dialect);
+                    name, dialect == Dialect::kCpu ? on_the_cpu(r) : load());
 }
 
 std::string_view title_of(Dialect d) { return d == Dialect::kHip ? "HIP" : "CUDA"; }
@@ -213,18 +218,18 @@ std::string MatrixDefinitions::text(Dialect dialect) const {
   std::string out;
   for (const Rows& r : rows_) out += cuda::text(r.what, r.name, dialect);
   for (const Instruction& i : instructions_) out += cuda::text(i.what, i.name, dialect);
-  if (staged_.empty() || dialect == Dialect::kHip) return out;
-  out += "#if !defined(TILESCOPE_ON_CPU)\n\n";
+  if (dialect != Dialect::kCuda) return out;
   for (const Staged& s : staged_) {
     const Instruction& i = instructions_[s.instruction];
     const std::string a = s.held ? fmt::format("const {}* a", type_of(i.what.elements)) : "unsigned long long a";
-    const std::string of = s.held ? fmt::format("held_products<{}, {}, {}>", i.name, s.columns, s.along_n)
-                                  : fmt::format("products<{}, {}, {}, {}>", i.name, s.columns, s.along_m, s.along_n);
-    out += fmt::format("template <>\nstruct tilescope_{} {{\n{}}};\n\n", of,
-                       function(fmt::format("{}* d, {}, unsigned long long b, int adds", type_of(i.what.sums), a),
-                                "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n, s.held)));
+    const std::string of = s.held ? fmt::format("wgmma_held_of<{}, {}, {}>", i.name, s.columns, s.along_n)
+                                  : fmt::format("wgmma_of<{}, {}, {}, {}>", i.name, s.columns, s.along_m, s.along_n);
+    out +=
+        fmt::format("template <>\nstruct {} {{\n{}}};\n\n", of,
+                    function(dialect, fmt::format("{}* d, {}, unsigned long long b, int adds", type_of(i.what.sums), a),
+                             "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n, s.held)));
   }
-  return out + "#endif\n\n";
+  return out;
 }
 
 std::vector<std::string> MatrixDefinitions::refusals(Dialect dialect) const {

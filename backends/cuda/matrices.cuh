@@ -1,41 +1,36 @@
 // What lanes do together: loads of rows and matrix instructions, which stand below with the text that the chip has for
 // them and, for the CPU, with where in the matrices each lane's elements are.
-//
-// load_matrices<Rows>: lane l of the first ones gives where row l begins; every lane then has the elements of those
-// rows that Rows says.
-// multiply_matrices<Instruction>: d += a * b, each lane's part of the matrices being what the instruction says.
 
 #if !defined(TILESCOPE_ON_CPU)
 
 // N registers' worth of elements.
 template <int N>
-struct tilescope_words {
+struct lane_words {
   unsigned int at[N];
   template <class T>
-  TILESCOPE_DEVICE explicit tilescope_words(const T* from) {
-    TILESCOPE_BUILTIN(memcpy)(at, from, sizeof(at));
+  TILESCOPE_DEVICE explicit lane_words(const T* from) {
+    memcpy(at, from, sizeof(at));
   }
 };
 
+// Lane l of the first ones gives where row l begins; every lane then has the elements of those rows that Rows says.
 template <class Rows, class T>
-TILESCOPE_DEVICE void load_matrices(T* to, const T* from) {
+TILESCOPE_DEVICE void ldmatrix(T* to, const T* from) {
   unsigned int words[Rows::words];
   Rows::load(words, from);
-  TILESCOPE_BUILTIN(memcpy)(to, words, sizeof(words));
+  memcpy(to, words, sizeof(words));
 }
 
+// d += a * b of a warp, each lane's part of the matrices being what the instruction says.
 template <class Instruction, class Sum, class T>
-TILESCOPE_DEVICE void multiply_matrices(Sum* d, const T* a, const T* b) {
+TILESCOPE_DEVICE void mma(Sum* d, const T* a, const T* b) {
   Instruction::add(d, a, b);
 }
 
 #else
 
-// All lanes of the group come here; what each of them brought, `bytes` a lane, until it comes to the next such place.
-extern "C" const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line);
-
 template <class Rows, class T>
-inline void load_matrices(T* to, const T* from TILESCOPE_PLACE) {
+inline void ldmatrix(T* to, const T* from TILESCOPE_PLACE) {
   constexpr int lanes = Rows::lanes, columns = Rows::columns;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   T mine[columns] = {};
@@ -61,15 +56,15 @@ inline int tilescope_multiply_add(T a, T b, int sum) {
 }
 template <class T>
 inline float tilescope_multiply_add(T a, T b, float sum) {
-  return fma_of(float(a), float(b), sum);
+  return fmaf(float(a), float(b), sum);
 }
 template <class T>
 inline double tilescope_multiply_add(T a, T b, double sum) {
-  return fma_of(double(a), double(b), sum);
+  return fma(double(a), double(b), sum);
 }
 
 template <class Instruction, class Sum, class T>
-inline void multiply_matrices(Sum* d, const T* a, const T* b TILESCOPE_PLACE) {
+inline void mma(Sum* d, const T* a, const T* b TILESCOPE_PLACE) {
   using I = Instruction;
   static constexpr tilescope_holders<I::m * I::k> holders_of_a(I::lanes, I::held_of_a, &I::place_in_a);
   static constexpr tilescope_holders<I::k * I::n> holders_of_b(I::lanes, I::held_of_b, &I::place_in_b);

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/detail/boxes.h"
-#include "backends/cuda/emit.h"
+#include "backends/cuda/detail/prelude.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -26,24 +26,8 @@ constexpr std::string_view kKeywords =
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Words of the preludes that a call or a template's arguments follow, and its types.
-std::set<std::string> prelude_names() {
-  std::set<std::string> out = {"tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "mbarrier"};
-  const std::string text = std::string(prelude()) + hip_prelude() + std::string(matrix_prelude()) +
-                           std::string(lanes_prelude()) + std::string(staged_prelude()) + std::string(boxes_prelude()) +
-                           std::string(box_stores_prelude()) + std::string(clusters_prelude()) +
-                           std::string(multicast_prelude());
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '(' && text[at] != '<') continue;
-    std::size_t begin = at;
-    while (begin > 0 && in_word(text[begin - 1])) --begin;
-    out.insert(text.substr(begin, at - begin));
-  }
-  return out;
-}
-
 std::set<std::string> reserved_names() {
-  std::set<std::string> out = prelude_names();
+  std::set<std::string> out(prelude_names().begin(), prelude_names().end());
   std::istringstream words{std::string(kKeywords)};
   for (std::string word; words >> word;) out.insert(word);
   return out;

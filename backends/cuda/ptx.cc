@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,13 +25,13 @@ constexpr std::int64_t kInALine = 8;  // operands
 
 // `count` texts with commas between, so many in a line; each line stands between `begin` and `end`.
 template <class Text>
-std::string listed(std::int64_t count, std::string_view begin, std::string_view end, std::string_view indent,
-                   Text text) {
+std::string listed(std::int64_t count, std::string_view begin, std::string_view end, std::string_view indent, Text text,
+                   std::int64_t in_a_line = kInALine) {
   std::string out;
   for (std::int64_t i = 0; i < count; ++i) {
-    if (i % kInALine == 0) out += fmt::format("{}{}{}", i == 0 ? "" : fmt::format("{}\n", end), indent, begin);
+    if (i % in_a_line == 0) out += fmt::format("{}{}{}", i == 0 ? "" : fmt::format("{}\n", end), indent, begin);
     out += text(i);
-    if (i + 1 < count) out += i % kInALine + 1 < kInALine ? ", " : ",";
+    if (i + 1 < count) out += i % in_a_line + 1 < in_a_line ? ", " : ",";
   }
   return out + std::string(end);
 }
@@ -62,7 +63,7 @@ struct Factor {
     registers = wide ? map.elements_of_lane() : map.elements_of_lane() * bytes / kWord;
   }
   std::string definition() const {
-    return wide ? "" : fmt::format("    const tilescope_words<{}> {}{{{}}};\n", registers, words, name);
+    return wide ? "" : fmt::format("    const lane_words<{}> {}{{{}}};\n", registers, words, name);
   }
   std::string operand(std::int64_t i) const {
     return wide ? fmt::format("\"d\"({}[{}])", name, i) : fmt::format("\"r\"({}.at[{}])", words, i);
@@ -143,20 +144,29 @@ std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bo
       base::size_of(i.elements).n == kTransposed ? fmt::format("{}, {}", way_of_a, along_n ? 1 : 0) : "";
   std::string name = i.cuda;
   if (const std::size_t n = name.find('N'); n != std::string::npos) name.replace(n, 1, std::to_string(columns));
-  const std::string indent(17, ' ');
+  // The operands of the sums by the macros SUMS_16 and SUMS_4 of wgmma.cuh.
+  const auto [many, few] = std::pair<std::int64_t, std::int64_t>(16, 4);
+  std::vector<std::string> groups;
+  for (std::int64_t n = 0; n < sums; n += sums - n >= many ? many : few)
+    groups.push_back(fmt::format("SUMS_{}(\"+{}\", {})", sums - n >= many ? many : few, *sum, n));
+  const std::string indent(8, ' ');
   const std::int64_t operands_of_a = words ? words->registers : 1;
   const std::string a = words ? operands(sums, words->registers) : fmt::format("%{}", sums);
   const std::string given =
       words ? listed(words->registers, "", "", "", [&](std::int64_t n) { return words->operand(n); }) : "\"l\"(a)";
   return fmt::format(
-      "{}    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{}, 0;\\n\"\n"
-      "                 \"{} {{\"\n{}\n{}\"}}, {}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: {}, \"l\"(b), "
+      "{9}    asm volatile(\n{0}\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{1}, 0;\\n\"\n"
+      "{0}\"{2} {{\"\n{3}\n{0}\"}}, {4}, %{5}, adds{6}{7};\\n}}\\n\"\n{0}: {8}\n{0}: {10}, \"l\"(b), "
       "\"r\"(adds));\n",
-      words ? words->definition() : "", sums + operands_of_a + 1, name,
-      listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent, a,
-      sums + operands_of_a, signs, ways, indent,
-      listed(sums, "", "", indent, [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); }), indent,
-      given);
+      indent, sums + operands_of_a + 1, name,
+      listed(
+          sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }, many),
+      a, sums + operands_of_a, signs, ways,
+      listed(
+          std::ssize(groups), "", "", indent + "  ",
+          [&](std::int64_t n) { return groups[static_cast<std::size_t>(n)]; }, 4)
+          .substr(indent.size() + 2),
+      words ? words->definition() : "", given);
 }
 
 }  // namespace tilescope::cuda

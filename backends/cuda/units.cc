@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/detail/prelude.h"
 #include "base/hash.h"
 
 namespace tilescope::cuda {
 namespace {
-
-std::string_view kernels_of(const Emitted& e) { return std::string_view(e.text).substr(e.kernels_begin); }
 
 // What a kernel, or what is defined for it, is called among those of all modules.
 std::string unique_name(const KeyedModule& m, const std::string& name) { return fmt::format("k{}_{}", m.key, name); }
@@ -20,7 +19,7 @@ std::string listed(const TensorMap& m, std::int64_t TensorMap::Dim::* what) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-// What backends/cuda/boxes.cuh calls a tensor map on the CPU.
+// What backends/cuda/tma.cuh calls a tensor map on the CPU.
 std::string map_of(const TensorMap& m) {
   return fmt::format("tilescope_tensor_map{{globals[{}], {}, {}, {}, {{{}}}, {{{}}}, {{{}}}}}", m.global,
                      base::size_of(m.dtype).n, m.swizzled_row, m.dims.size(), listed(m, &TensorMap::Dim::extent),
@@ -67,7 +66,7 @@ std::string registration(const KeyedModule& m) {
 }  // namespace
 
 KeyedModule keyed(Emitted emitted) {
-  std::string content(kernels_of(emitted));
+  std::string content = emitted.cpu_definitions + std::string(emitted.kernels_text());
   for (const EmittedKernel& k : emitted.kernels) {
     content += fmt::format("{} {} {} {} {} {} {}\n", k.name, k.blocks, k.cluster, k.threads, k.shared_bytes,
                            fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
@@ -79,20 +78,16 @@ KeyedModule keyed(Emitted emitted) {
 }
 
 std::string unit_of(const std::vector<const KeyedModule*>& modules) {
+  std::string named;  // by the modules of the prelude
+  for (const KeyedModule* m : modules) named += m->emitted.cpu_definitions + std::string(m->emitted.kernels_text());
   std::string out = "#include \"backends/cuda/host/entry.h\"\n";
-  out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude());
-  out += fmt::format("#line 1 \"matrices.cuh\"\n{}", matrix_prelude());
-  out += fmt::format("#line 1 \"lanes.cuh\"\n{}", lanes_prelude());
-  out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
-  out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
-  out += fmt::format("#line 1 \"box_stores.cuh\"\n{}", box_stores_prelude());
-  out += fmt::format("#line 1 \"clusters.cuh\"\n{}", clusters_prelude());
-  out += fmt::format("#line 1 \"multicast.cuh\"\n{}", multicast_prelude());
+  out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude_for(named, Dialect::kCpu));
   for (const KeyedModule* m : modules) {
     for (const EmittedKernel& k : m->emitted.kernels)
       out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k.name));
     for (const std::string& d : m->emitted.definitions) out += fmt::format("#define {} {}\n", d, unique_name(*m, d));
-    out += fmt::format("#line {} \"kernels.cu\"\n{}", m->emitted.kernels_line, kernels_of(m->emitted));
+    out += fmt::format("#line 1 \"definitions\"\n{}#line {} \"kernels.cu\"\n{}", m->emitted.cpu_definitions,
+                       m->emitted.kernels_line, m->emitted.kernels_text());
     for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#undef {}\n", k.name);
     for (const std::string& d : m->emitted.definitions) out += fmt::format("#undef {}\n", d);
     out += registration(*m);

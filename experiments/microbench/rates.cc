@@ -91,7 +91,8 @@ lower::Module tiles(const arch::ComputeSpec& unit, std::int64_t columns, std::in
   const int b = k.shared("b", columns * of.shape.k, of.elements);
   const int sums = k.registers("sums", of.shape.m * columns / of.lanes, of.sums);
   const int step = k.indices().loop("step", steps);
-  const lower::Wgmma product{0, columns, {sums, {}}, {{a, {}}, along, deep, false}, {{b, {}}, along, deep, false}};
+  const lower::Wgmma product{
+      0, columns, {sums, {}}, lower::SharedOperand{{a, {}}, along, deep, false}, {{b, {}}, along, deep, false}};
   const lower::Statement begin{lower::WgmmaFence{sums}, {}}, end{lower::WgmmaCommitWait{sums}, {}};
   if (waits == Waits::kOnce) k.add(begin);
   k.add(lower::loop_over(step,

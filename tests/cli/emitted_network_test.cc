@@ -84,6 +84,12 @@ class EmittedNetwork : public Cli {
  protected:
   static int shell(const std::string& command) { return std::system(command.c_str()); }
 
+  // Emits for the chip into out, and the same kernels for the CPU into cpu.
+  Json emit(const Args& network) {
+    json_of_noted(with(with({"emit"}, network), {"--dialect", "cpu", "-o", "cpu"}));
+    return json_of_noted(with(with({"emit"}, network), {"-o", "out"}));
+  }
+
   std::map<std::string, Drawn> tensors() const {
     const std::string text = text_of_file(path("out/network.cc"));
     const std::regex row(R"re(\{"([^"]*)", "\w+", (\d+), \d+, '(.)', ([-\d.e]+), ([-\d.e]+), (\d+)\})re");
@@ -106,8 +112,9 @@ class EmittedNetwork : public Cli {
     std::string commands;
     for (const auto& file : std::filesystem::directory_iterator(path("out"))) {
       if (file.path().extension() != ".cu") continue;
-      const std::string stem = file.path().stem().string(), text = text_of_file(file.path());
-      std::string unit = fmt::format("#include \"tests/support/cpu_driver/kernel.h\"\n#include \"{}.cu\"\n", stem);
+      const std::string stem = file.path().stem().string(), text = text_of_file(path("cpu/" + stem + ".cc"));
+      std::string unit =
+          fmt::format("#include \"tests/support/cpu_driver/kernel.h\"\n#include \"../cpu/{}.cc\"\n", stem);
       const std::regex kernel(
           R"(extern "C" __global__ void[^;{]*?(\w+)\(const|extern "C" __global__ void[^;{]*?(\w+)\()");
       for (std::sregex_iterator at(text.begin(), text.end(), kernel), end; at != end; ++at) {
@@ -189,7 +196,7 @@ class EmittedNetwork : public Cli {
 
 TEST_F(EmittedNetwork, ComputesWhatPlainLoopsDo) {
   write("mine.yaml", kNetwork);
-  const Json done = json_of_noted({"emit", "--network", "mine.yaml", "--arch", "a100", "-o", "out"});
+  const Json done = emit({"--network", "mine.yaml", "--arch", "a100"});
   EXPECT_GT(done.at("launches"), 3);
   compile();
   const std::string printed = run_emitted("--save . --repeats 2");
@@ -201,8 +208,7 @@ TEST_F(EmittedNetwork, ComputesWhatPlainLoopsDo) {
 // Kernels whose tiles arrive by TMA take maps of tensors as arguments.
 TEST_F(EmittedNetwork, WithMapsOfTensors) {
   write("mine.yaml", kNetwork);
-  json_of_noted({"emit", "--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size", "rows=256,width=256",
-                 "-o", "out"});
+  emit({"--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size", "rows=256,width=256"});
   EXPECT_NE(text_of_file(path("out/network.cc")).find("{256, 256}, {1, 256}, "), std::string::npos);
   compile();
   run_emitted("--save . --repeats 0");
@@ -212,7 +218,7 @@ TEST_F(EmittedNetwork, WithMapsOfTensors) {
 // Values of a file of the tensor's number go before drawn ones.
 TEST_F(EmittedNetwork, ReadsTensors) {
   write("sum.yaml", "about: sum\ninputs: {x: [4]}\nnodes:\n  - y[i] = x[i] + 1\noutputs: [y]\n");
-  json_of_noted({"emit", "--network", "sum.yaml", "--arch", "a100", "-o", "out"});
+  emit({"--network", "sum.yaml", "--arch", "a100"});
   compile();
   std::filesystem::create_directories(path("out/tensors"));
   const std::map<std::string, Drawn> drawn = tensors();

@@ -8,7 +8,7 @@
 
 namespace tilescope::cuda {
 
-// "C_sum[i] = fma_of(A_part[i], B_part[0], C_sum[i]);". In int where the numbers are those of Numbers::kInt32
+// "C_sum[i] = fmaf(A_part[i], B_part[0], C_sum[i]);". In int where the numbers are those of Numbers::kInt32
 // (expr/reference.h), else in float; in double where there is an f64, or where 32-bit integers meet what int cannot do,
 // as a float does not hold them all.
 std::string statement(const lower::Kernel& kernel, const lower::Compute& compute, const Formulas& formulas,

@@ -22,9 +22,7 @@ class MatrixDefinitions {
   const std::string& name_of(const lower::MatrixInstruction& instruction) const;
   const std::string& name_of(const lower::Kernel& kernel, const lower::LoadMatrix& load) const;
   std::vector<std::string> names() const;
-  // Whether there are instructions that read their factors from the scratchpad.
-  bool staged() const { return !staged_.empty(); }
-  // The definitions; those of a text for CUDA are for the CPU too.
+  // The definitions.
   std::string text(Dialect dialect) const;
   // What the dialect cannot say, a sentence each.
   std::vector<std::string> refusals(Dialect dialect) const;

@@ -2,7 +2,6 @@
 #pragma once
 // Emitted text under construction.
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,14 +17,6 @@ inline constexpr std::size_t kColumns = 120;  // of a line
 // Text that grows line by line and knows where it stands.
 class Page {
  public:
-  explicit Page(std::string_view begin) { append(begin); }
-
-  // Text of whole lines.
-  void append(std::string_view lines) {
-    text_.append(lines);
-    line_ += static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
-  }
-
   // The number of the line that is written.
   int add(std::string_view line) {
     if (!line.empty()) text_.append(2 * depth_, ' ');
@@ -65,8 +56,7 @@ class Page {
     if (!note.empty()) add(fmt::format("// {}", note));
   }
 
-  int line() const { return line_; }
-  const std::string& text() const { return text_; }
+  bool empty() const { return text_.empty(); }
   std::string take() { return std::move(text_); }
 
  private:

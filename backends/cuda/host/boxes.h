@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// NOLINTBEGIN: the name and what it holds are those of backends/cuda/boxes.cuh.
+// NOLINTBEGIN: the name and what it holds are those of backends/cuda/tma.cuh.
 struct tilescope_tensor_map {
   const void* begin;
   int element_bytes, swizzled_row, dims;

@@ -95,6 +95,20 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned
   ++launches;
   return 0;
 }
+// What cuda.h calls CUlaunchConfig.
+struct LaunchConfig {
+  unsigned blocks, blocks_y, blocks_z, threads, threads_y, threads_z, shared_bytes;
+  void *stream, *attributes;
+  unsigned attribute_count;
+};
+int cuLaunchKernelEx(const LaunchConfig* c, void* function, void** parameters, void** extra) {
+  return cuLaunchKernel(function, c->blocks, c->blocks_y, c->blocks_z, c->threads, c->threads_y, c->threads_z,
+                        c->shared_bytes, c->stream, parameters, extra);
+}
+int cuGetErrorName(int code, const char** name) {
+  *name = code == kInvalid ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_NOT_FOUND";
+  return 0;
+}
 int cuEventCreate(void** event, unsigned) {
   *event = new long(0);
   return 0;
@@ -108,6 +122,7 @@ int cuEventElapsedTime(float* ms, void* begin, void* end) {
   *ms = 1e-3F * static_cast<float>(*static_cast<long*>(end) - *static_cast<long*>(begin));
   return 0;
 }
+int cuEventElapsedTime_v2(float* ms, void* begin, void* end) { return cuEventElapsedTime(ms, begin, end); }
 int cuTensorMapEncodeTiled(void* map, int element, unsigned rank, void* begin, const std::uint64_t* extents,
                            const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t*, int,
                            int swizzle, int, int) {

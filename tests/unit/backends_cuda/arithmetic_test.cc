@@ -377,23 +377,23 @@ TEST(ArithmeticText, IsWhatAPersonWouldWrite) {
   const auto x = tests::operand(0), y = tests::operand(1);
   const auto node = [](NodeKind kind, int a, int b = -1) { return tests::node(kind, a, b); };
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, binary(NodeKind::kMultiply), Reducer::kSum}),
-            "o[0] = fma_of(x[0], y[0], o[0]);");
+            "o[0] = fmaf(x[0], y[0], o[0]);");
   EXPECT_EQ(line({"", Dtype::kI8, Dtype::kI32, binary(NodeKind::kMultiply), Reducer::kSum}), "o[0] += x[0] * y[0];");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x, y, node(NodeKind::kAdd, 0, 1), x, node(NodeKind::kDivide, 3, 2)}}),
             "o[0] = x[0] / (x[0] + y[0]);");
   EXPECT_EQ(
       line({"", Dtype::kF32, Dtype::kF32, {x, y, node(NodeKind::kMultiply, 0, 1), x, node(NodeKind::kSubtract, 3, 2)}}),
-      "o[0] = fma_of(-x[0], y[0], x[0]);");
+      "o[0] = fmaf(-x[0], y[0], x[0]);");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x, node(NodeKind::kNegate, 0), node(NodeKind::kNegate, 1)}}),
             "o[0] = -(-x[0]);");
-  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x}, Reducer::kMax}), "o[0] = max_of(o[0], x[0]);");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x}, Reducer::kMax}), "o[0] = fmaxf(o[0], x[0]);");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(0.1)}}), "o[0] = 0.1f;");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(-INFINITY)}}), "o[0] = -infinity();");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kI8, {x}}), "o[0] = to_i8(x[0]);");
   EXPECT_EQ(line({"", Dtype::kF8E4M3, Dtype::kF32, binary(NodeKind::kMultiply), Reducer::kSum}),
-            "o[0] = fma_of(x[0], y[0], o[0]);");
+            "o[0] = fmaf(x[0], y[0], o[0]);");
   EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF64, binary(NodeKind::kMultiply), Reducer::kSum}),
-            "o[0] = fma_of(x[0], y[0], o[0]);");
+            "o[0] = fma(x[0], y[0], o[0]);");
   EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF64, {x, tests::scalar(0), node(NodeKind::kMultiply, 0, 1)}}),
             "o[0] = x[0] * alpha;");
   EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF8E5M2, {x}}), "o[0] = f8e5m2(to_odd(x[0]));");

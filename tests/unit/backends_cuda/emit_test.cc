@@ -4,11 +4,14 @@
 #include "backends/cuda/emit.h"
 
 #include <filesystem>
+#include <regex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cuda/detail/formula.h"
+#include "backends/cuda/detail/prelude.h"
 #include "backends/cuda/installed.h"
 #include "backends/cuda/process.h"
 #include "lower/kernel_builder.h"
@@ -24,9 +27,9 @@ using testing::HasSubstr;
 using testing::Not;
 using tests::Affine;
 
-std::string kernels_of(const Emitted& e) { return e.text.substr(e.kernels_begin); }
+std::string kernels_of(const Emitted& e) { return std::string(e.kernels_text()); }
 
-std::string head_of(const Emitted& e) { return e.text.substr(0, e.text.find(prelude())); }
+std::string head_of(const Emitted& e) { return e.text.substr(0, e.text.find("\n\n") + 2); }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -42,7 +45,7 @@ TEST(Emit, AsInTheGoldenFile) {
 
 TEST(Emit, HeadPreludeAndKernelsAreTheText) {
   const Emitted e = emit(tests::matmul({}), "first\nsecond");
-  EXPECT_EQ(e.text, head_of(e) + std::string(prelude()) + kernels_of(e));
+  EXPECT_EQ(e.text, head_of(e) + prelude_for(kernels_of(e), Dialect::kCuda) + "\n" + kernels_of(e));
   EXPECT_THAT(head_of(e), AllOf(HasSubstr("// first\n// second\n"), HasSubstr("matmul<<<4, 64, 1408>>>(A, B, C)")));
   const auto lines = lines_of(e.text.substr(0, e.kernels_begin));
   EXPECT_EQ(static_cast<std::size_t>(e.kernels_line), lines.size() + 1);
@@ -107,7 +110,7 @@ std::string scaled(std::int64_t extent, std::int64_t scale, std::int64_t unroll 
 TEST(Emit, UsesSixtyFourBitsOnlyWhereTheyAreNeeded) {
   EXPECT_THAT(scaled(1 << 15, (1 << 16) - 1), HasSubstr("&I[i*65535 + 1]"));
   EXPECT_THAT(scaled((1 << 15) + 2, 1 << 16), HasSubstr("&I[i*65536LL + 1]"));
-  EXPECT_THAT(scaled(std::int64_t{1} << 32, 1), HasSubstr("for (long long i = 0; i < 4294967296; ++i) {"));
+  EXPECT_THAT(scaled(std::int64_t{1} << 32, 1), HasSubstr("for (long long i = 0; i < 4294967296; ++i)\n"));
 }
 
 TEST(Emit, UnrollsAsTheLoopSays) {
@@ -142,27 +145,68 @@ TEST(Emit, AnIndexIsDefinedWhereItIsKnownAndUsed) {
 }
 
 TEST(Emit, ThePreludesAreTheFiles) {
-  EXPECT_EQ(prelude(), tests::text_of_file(tests::source_path("backends/cuda/prelude.cuh")));
-  EXPECT_EQ(matrix_prelude(), tests::text_of_file(tests::source_path("backends/cuda/matrices.cuh")));
-  EXPECT_EQ(staged_prelude(), tests::text_of_file(tests::source_path("backends/cuda/staged.cuh")));
+  for (const char* file : {"prelude.cuh", "prelude_hip.cuh", "matrices.cuh", "wgmma.cuh"})
+    EXPECT_NE(prelude_source().find(tests::text_of_file(tests::source_path(std::string("backends/cuda/") + file))),
+              std::string_view::npos)
+        << file;
+}
+
+// The mechanism, on a source of the test's own.
+TEST(Prelude, ATextTakesWhatItNames) {
+  const std::string source =
+      "// About the source.\n\n#if defined(__CUDACC__)\n#define TILESCOPE_FORM __device__\n#else\n"
+      "#define TILESCOPE_FORM inline\n#endif\n\n// One.\nTILESCOPE_FORM int one(int x) {\n#if X > 1\n  x += two;\n"
+      "#endif\n  return x;  // three\n}\nstruct four {\n  int at[5];\n};\n\n#if !defined(two)\n#define two 2\n"
+      "#endif\ntemplate <int N, class T = four>\nTILESCOPE_FORM T five(T x) {\n  return one(\"four }\");\n}\n";
+  const std::vector<Definition> all = definitions_in(source, Dialect::kCuda);
+  ASSERT_EQ(all.size(), 4U);
+  const auto names = [&](std::size_t i) { return all[i].names; };
+  EXPECT_THAT(names(0), testing::ElementsAre("one"));
+  EXPECT_THAT(names(1), testing::ElementsAre("four"));
+  EXPECT_THAT(names(2), testing::ElementsAre("two"));
+  EXPECT_THAT(names(3), testing::ElementsAre("five"));
+  EXPECT_EQ(all[0].text,
+            "// One.\n__device__ int one(int x) {\n#if X > 1\n  x += two;\n#endif\n  return x;  // three\n}\n");
+  EXPECT_THAT(all[0].mentioned, AllOf(testing::Contains("two"), Not(testing::Contains("three"))));
+  EXPECT_THAT(all[3].mentioned, AllOf(testing::Contains("one"), testing::Contains("four")));
+  EXPECT_TRUE(all[1].close && !all[2].close);
+  EXPECT_THAT(definitions_in(source, Dialect::kCpu)[0].text, HasSubstr("\ninline int one(int x) {"));
+}
+
+// Whatever is named is defined before it is used, and nothing is there that nobody names.
+TEST(Prelude, OfEverySampleIsWhatItNeeds) {
+  for (const tests::Sample& s : tests::samples(90))
+    for (const Dialect dialect : {Dialect::kCuda, Dialect::kHip}) {
+      if (!refusals(s.module, dialect).empty()) continue;
+      const std::string text = emit(s.module, {}, dialect).text;
+      EXPECT_THAT(text, Not(HasSubstr("TILESCOPE"))) << s.name;
+      for (const Definition& d : definitions_in(prelude_for(text, dialect), dialect)) {
+        const auto uses = [&](const std::string& name) {
+          const std::string word = "\\b" + name + "\\b";
+          const std::regex whole(word);
+          return std::distance(std::sregex_iterator(text.begin(), text.end(), whole), std::sregex_iterator()) > 1;
+        };
+        EXPECT_TRUE(std::any_of(d.names.begin(), d.names.end(), uses)) << s.name << ": " << d.text;
+      }
+    }
 }
 
 TEST(Emit, MatricesBringTheirPrelude) {
   const std::string text = emit(tests::matrices_sample().module).text;
-  EXPECT_NE(text.find(matrix_prelude()), text.npos);
-  EXPECT_NE(text.find("load_matrices<rows_32x8>(&A_part[0], &A_tile["), text.npos);
-  EXPECT_NE(text.find("load_matrices<rows_16x8_transposed>(&B_part[0], &B_tile["), text.npos);
-  EXPECT_NE(text.find("multiply_matrices<mma_f16>(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
-  EXPECT_EQ(emit(tests::strided_sample().module).text.find(matrix_prelude()), text.npos);
+  EXPECT_NE(text.find("ldmatrix<rows_32x8>(&A_part[0], &A_tile["), text.npos);
+  EXPECT_NE(text.find("ldmatrix<rows_16x8_transposed>(&B_part[0], &B_tile["), text.npos);
+  EXPECT_NE(text.find("mma<mma_f16>(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
+  EXPECT_THAT(text, HasSubstr(" void ldmatrix("));
+  EXPECT_THAT(emit(tests::strided_sample().module).text, Not(HasSubstr("ldmatrix")));
 }
 
 TEST(Emit, FactorsInTheScratchpadBringTheirInstructions) {
   const std::string text = emit(tests::staged_sample("C[m,n] +=! A[m,k] * B[k,n]", "f16").module).text;
-  EXPECT_NE(text.find(staged_prelude()), text.npos);
-  EXPECT_NE(text.find("struct tilescope_products<wgmma_f16, 64, false, true> {"), text.npos);
+  EXPECT_NE(text.find("struct wgmma_of<wgmma_f16, 64, false, true> {"), text.npos);
   EXPECT_NE(text.find("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"), text.npos);
-  EXPECT_NE(text.find("multiply_staged<wgmma_f16, 64, false, true>(&C_part[0], &A_tile["), text.npos);
-  EXPECT_EQ(emit(tests::matrices_sample().module).text.find(staged_prelude()), text.npos);
+  EXPECT_NE(text.find("wgmma<wgmma_f16, 64, false, true>(&C_part[0], &A_tile["), text.npos);
+  EXPECT_THAT(text, HasSubstr(" wgmma_descriptor("));
+  EXPECT_THAT(emit(tests::matrices_sample().module).text, Not(HasSubstr("wgmma")));
 }
 
 // nvcc of the PATH or of the toolkit's usual folder.
@@ -172,10 +216,17 @@ std::string nvcc() {
   return "";
 }
 
+// The kernels and what is defined for them alone.
+std::string own_text(const Emitted& e, Dialect dialect) {
+  const std::string prelude = prelude_for(e.text, dialect);
+  const std::size_t at = e.text.find(prelude);
+  EXPECT_NE(at, std::string::npos);
+  return e.text.substr(at + prelude.size());
+}
+
 // All samples that a chip of sm_75, or a later one, can run in one text, each under a name of its own.
 std::string all_samples(Dialect dialect, int sm = 75) {
-  const bool hip = dialect == Dialect::kHip;
-  std::string text = (hip ? hip_prelude() : std::string(prelude())) + std::string(matrix_prelude());
+  std::string text;
   for (const tests::Sample& s : tests::samples(sm)) {
     if (!refusals(s.module, dialect).empty()) continue;
     const Emitted e = emit(s.module, {}, dialect);
@@ -183,10 +234,10 @@ std::string all_samples(Dialect dialect, int sm = 75) {
     for (const EmittedKernel& k : e.kernels) names.push_back(k.name);
     for (const std::string& name : names)
       text += "#define " + name + " " + name + "_" + std::to_string(text.size()) + "\n";
-    text += kernels_of(e);
+    text += own_text(e, dialect);
     for (const std::string& name : names) text += "#undef " + name + "\n";
   }
-  return text;
+  return prelude_for(text, dialect) + text;
 }
 
 TEST(Emit, NvccTakesEverySampleForTwoArchitectures) {
@@ -202,16 +253,14 @@ TEST(Emit, NvccTakesEverySampleForTwoArchitectures) {
   for (const Finished& f : run_programs(commands, machine_cores())) EXPECT_TRUE(f.ok()) << f.output;
 }
 
-// The head of the file for HIP between the lines that every compiler reads.
 TEST(EmitHip, ThePreludeHasAnotherHead) {
-  const std::string text = hip_prelude(),
-                    head = tests::text_of_file(tests::source_path("backends/cuda/prelude_hip.cuh"));
-  const std::size_t at = text.find(head);
-  ASSERT_NE(at, std::string::npos);
-  const std::string before = text.substr(0, at), after = text.substr(at + head.size());
-  EXPECT_TRUE(std::string(prelude()).starts_with(before + "#if defined(__CUDACC__)\n"));
-  EXPECT_TRUE(std::string(prelude()).ends_with("#endif\n\n" + after));
-  EXPECT_THAT(after, HasSubstr("struct f16 {"));
+  const std::string hip = whole_prelude(Dialect::kHip), cuda = whole_prelude(Dialect::kCuda);
+  for (const char* both : {"struct f16 {", "struct tf32 {", "float to_odd(double x) {"}) {
+    EXPECT_THAT(hip, HasSubstr(both));
+    EXPECT_THAT(cuda, HasSubstr(both));
+  }
+  EXPECT_THAT(hip, AllOf(HasSubstr("#define expf __ocml_exp_f32\n"), Not(HasSubstr("asm volatile"))));
+  EXPECT_THAT(cuda, AllOf(HasSubstr("__shfl_xor_sync"), Not(HasSubstr("__builtin_amdgcn"))));
 }
 
 TEST(EmitHip, KernelsAreTheSameButForTheirBounds) {
@@ -251,15 +300,15 @@ TEST(EmitHip, ClangTakesEverySampleForTwoArchitectures) {
 TEST(EmitHip, ClangTakesEveryFunctionOfThePrelude) {
   const HipCompiler compiler = find_hip_compiler();
   if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
-  std::string text = hip_prelude() +
+  std::string text = whole_prelude(Dialect::kHip) +
                      "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t,\n"
                      "    f8e4m3* o, f8e5m2* p, f8e4m3fnuz* q, f8e5m2fnuz* r) {\n";
-  for (const std::string name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "abs", "relu"})
-    text += "  *f++ = " + name + "_of(*f);\n  *d++ = " + name + "_of(*d);\n";
-  for (const std::string name : {"max", "min"})
-    text += "  *f++ = " + name + "_of(*f, f[1]);\n  *d++ = " + name + "_of(*d, d[1]);\n";
-  text += "  *h = f16(fma_of(*f, *f, float(*b)));\n  *b = bf16(float(fma_of(*d, *d, to_i32(*d))));\n";
-  text += "  *t = tf32(fma_of(*t, *f, *f));\n";
+  for (const std::string name : {"exp", "log", "sqrt", "inverse_sqrt", "tanh", "erf", "sigmoid", "fabs", "relu"})
+    text += "  *f++ = " + name + "f(*f);\n  *d++ = " + name + "(*d);\n";
+  for (const std::string name : {"fmax", "fmin"})
+    text += "  *f++ = " + name + "f(*f, f[1]);\n  *d++ = " + name + "(*d, d[1]);\n";
+  text += "  *h = f16(fmaf(*f, *f, float(*b)));\n  *b = bf16(float(fma(*d, *d, to_i32(*d))));\n";
+  text += "  *t = tf32(fmaf(*t, *f, *f));\n";
   text += "  *o = f8e4m3(*f); *f = *p; *p = f8e5m2(*f); *q = f8e4m3fnuz(float(*r)); *r = f8e5m2fnuz(to_odd(*d));\n}\n";
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.file("all.hip"), text));

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs, lowered, emitted and run: values against the plain-loop reference, counters against a naive count.
 
+#include "tests/support/lowered.h"
+
 #include <cmath>
 #include <sstream>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "lower/expected_values.h"
+#include "lower/known_guards.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "lower/statement_parts.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/random_instruction.h"
 #include "tests/support/random_matrix_program.h"
+#include "tests/unit/backends_cuda/kernels.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
 
 namespace tilescope::cuda {
@@ -70,6 +76,19 @@ double tolerance_of(base::Dtype dtype) {
   return dtype == base::Dtype::kF16 || dtype == base::Dtype::kTf32 ? 4e-3 : 2e-6;
 }
 
+lower::Module without_known_guards(lower::Module m) {
+  for (lower::Kernel& k : m.kernels) k = lower::without_known_guards(std::move(k));
+  return m;
+}
+
+std::int64_t guards_in(const lower::Module& m) {
+  std::int64_t n = 0;
+  for (const lower::Kernel& k : m.kernels)
+    lower::for_each_statement(
+        k.body, [&](const lower::Statement& s) { lower::for_each_guard(s, [&](const lower::Affine&) { ++n; }); });
+  return n;
+}
+
 void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::ArchSpec& chip) {
   for (const tile::StageProgram& s : d.program.simt()) RC_LOG() << s.space->stage().text << '\n';
   RC_LOG() << lower::print(d.module) << '\n';
@@ -95,6 +114,8 @@ void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::Ar
     }
     if (build == HostBuild::kCounting) RC_ASSERT(r.counters == tests::naive_counters(known, chip));
   }
+  // The naive count tries every guard in every thread.
+  RC_ASSERT(tests::naive_counters(without_known_guards(known), chip) == tests::naive_counters(known, chip));
 }
 
 void check_programs_of(const arch::ArchSpec& chip, const ProgramGenerator& any) {
@@ -114,6 +135,50 @@ void expect_holds(const std::function<void()>& property) {
   std::ostringstream text;
   rc::detail::printResultMessage(result, text);
   EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << text.str();
+}
+
+// The next step's copies stand behind a guard of the step, which implies those of their elements along k: 512 steps of
+// 8 are all of k. Where k has a rest, they stay.
+TEST(KnownGuards, OfAStepImplyThoseOfItsElements) {
+  const auto loads = [](const std::string& k) {
+    const arch::ArchSpec chip = tests::chip("v100");
+    return tests::lowered(
+        tests::program(R"({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":)" +
+                           k +
+                           R"(},"dtype":"f32","tiles":{"smem":{"m":64,"n":64,"k":8}},)"
+                           R"("mapping":{"m":{"threads":8,"per_thread":8},"n":{"threads":8,"per_thread":8}},)"
+                           R"("num_stages":2}],"edges":[]})",
+                       chip),
+        chip);
+  };
+  const lower::Module whole = loads("4096"), rest = loads("4093");
+  EXPECT_GT(guards_in(whole), 2);
+  EXPECT_EQ(guards_in(without_known_guards(whole)), 2) << "of the steps: load, and keep";
+  EXPECT_GT(guards_in(without_known_guards(rest)), 2);
+}
+
+// An If that always holds leaves its statements, with its note; one that never does leaves a copy that nobody makes.
+TEST(KnownGuards, OfAnIf) {
+  const auto with_bound = [](std::int64_t bound, std::int64_t from) {
+    tests::KernelMaker k("guarded", 1, 32);
+    const int in = k.global("I", 64, lower::Role::kInput), out = k.global("O", 64, lower::Role::kOutput);
+    const int r = k.registers("value", 1), i = k.loop("i", 2);
+    tests::Body inner, body;
+    inner.push_back(tests::copy(r, {}, in, k.at(i) * 32 + k.thread()));
+    body.push_back(tests::noted({lower::If{{{k.at(i) - lower::constant(from), bound}}, std::move(inner)}, {}}, "all"));
+    body.push_back(tests::copy(out, k.at(i) * 32 + k.thread(), r, {}));
+    tests::Body all;
+    all.push_back(tests::looped(i, std::move(body)));
+    return emit(k.finish(std::move(all)));
+  };
+  const auto text = [](const Emitted& e) { return std::string(e.kernels_text()); };
+  const Emitted always = with_bound(2, 0), sometimes = with_bound(1, 0), never = with_bound(2, 2);
+  EXPECT_EQ(text(always).find("if ("), std::string::npos);
+  EXPECT_NE(text(always).find("    // all\n    load<1>("), std::string::npos);
+  EXPECT_NE(text(sometimes).find("if (i < 1) {"), std::string::npos);
+  EXPECT_EQ(text(never).find("load<1>("), std::string::npos);
+  EXPECT_NE(text(never).find("    // no thread copies here\n"), std::string::npos);
+  EXPECT_EQ(never.kernels[0].copy_lines.size(), 2U);
 }
 
 TEST(LoweredPrograms, RunAsTheyShould) {

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/detail/prelude.h"
 #include "backends/cuda/detail/ptx.h"
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
@@ -127,16 +128,21 @@ TEST_P(EachChip, MultipliesOnTheCpuAsPlainLoopsDo) {
   }
 }
 
+// The kernels and what is defined for them alone.
+std::string own_text(const cuda::Emitted& e, Dialect dialect) {
+  const std::string prelude = cuda::prelude_for(e.text, dialect);
+  return e.text.substr(e.text.find(prelude) + prelude.size());
+}
+
 // One text of all instructions that the dialect has words for.
 std::string text_of(const std::vector<lower::MatrixInstruction>& instructions, Dialect dialect) {
-  std::string text = (dialect == Dialect::kHip ? cuda::hip_prelude() : std::string(cuda::prelude())) +
-                     std::string(cuda::matrix_prelude());
+  std::string text = cuda::whole_prelude(dialect);
   for (const lower::MatrixInstruction& i : instructions) {
     const lower::Module m = two_products(i);
     EXPECT_THAT(cuda::refusals(m, dialect), IsEmpty());
     const cuda::Emitted e = cuda::emit(m, {}, dialect);
     const std::string name = "of_" + e.definitions.at(0);
-    text += "#define two_products " + name + "\n" + e.text.substr(e.kernels_begin) + "#undef two_products\n";
+    text += "#define two_products " + name + "\n" + own_text(e, dialect) + "#undef two_products\n";
   }
   return text;
 }

@@ -32,14 +32,15 @@ void change_every(Sample& s, const Change& change) {
 TEST(Multicasts, TextOfAKernel) {
   const Emitted e = emit(pair_along_n().module);
   const std::string text = e.text.substr(e.kernels_begin);
-  for (const char* part : {"// 8 blocks of 160 threads in clusters of 2\n",
-                           "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160)",
-                           "barriers_are_set_up();\n  cluster_barrier();\n", "await_cluster<2>(full, step);\n",
-                           "arrive_at_cluster<2, 2>(empty, step);\n", "arrive<2>(full, step, 8192);\n",
-                           "bring_box_to_cluster_if<2, 2>(threadIdx.x == 128, &A_tile[",
-                           "bring_box_if<2>(threadIdx.x == 128, &B_tile[", "  cluster_ends();\n}\n"})
+  for (const char* part :
+       {"// 8 blocks of 160 threads in clusters of 2\n",
+        "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160)",
+        "mbarrier_init_fence();\n  cluster_sync();\n", "mbarrier_wait_cluster<2>(full, step);\n",
+        "mbarrier_arrive_cluster<2, 2>(empty, step);\n", "mbarrier_arrive_expect_tx<2>(full, step, 8192);\n",
+        "tma_load_multicast_2d<2, 2>(threadIdx.x == 128, &A_tile[", "tma_load_2d<2>(threadIdx.x == 128, &B_tile[",
+        "  cluster_end();\n}\n"})
     EXPECT_THAT(text, HasSubstr(part));
-  EXPECT_THAT(e.text, AllOf(HasSubstr(".multicast::cluster [%0], "), HasSubstr("mapa.shared::cluster.u32")));
+  EXPECT_THAT(e.text, AllOf(HasSubstr(".multicast::cluster "), HasSubstr("mapa.shared::cluster.u32")));
   EXPECT_EQ(e.kernels.front().cluster, 2);
   EXPECT_THAT(emit(tests::tma_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16").module).text, Not(HasSubstr("cluster_dims")));
   EXPECT_THAT(refusals(pair_along_n().module, Dialect::kHip), testing::Contains("HIP has no clusters of blocks"));

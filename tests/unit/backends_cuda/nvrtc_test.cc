@@ -3,7 +3,9 @@
 
 #include "backends/cuda/nvrtc.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -38,6 +40,17 @@ class Nvrtc : public testing::Test {
         std::count_if(begin(files), end(files), [](const auto& f) { return f.path().extension() == ".cubin"; }));
   }
 
+  // The first warning in the logs that are kept with the code; empty where there is none.
+  std::string warnings() const {
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+      const std::string bytes = cuda::file_bytes(file.path().string());
+      std::istringstream log(bytes.substr(bytes.find('\n') + 1, std::strtoul(bytes.c_str(), nullptr, 10)));
+      for (std::string line; std::getline(log, line);)
+        if (line.find("warning") != std::string::npos) return line;
+    }
+    return {};
+  }
+
   cuda::TemporaryFolder folder_;
   DeviceCompiler compiler_{folder_.path()};
 };
@@ -61,6 +74,7 @@ TEST_F(Nvrtc, EveryEmittedKernelIsCompiledForEveryKindOfTarget) {
       const cuda::Emitted emitted = cuda::emit(s.module);
       const DeviceCode code = compiler_.compile(emitted.text, target);
       ASSERT_TRUE(code.ok()) << s.name << " for " << target << ": " << code.error;
+      EXPECT_EQ(warnings(), "") << s.name << " for " << target;
       ASSERT_EQ(code.kernels.size(), emitted.kernels.size()) << s.name;
       const auto registers = CubinReader(code.cubin).registers();
       for (const KernelUsage& k : code.kernels) {
@@ -81,6 +95,7 @@ TEST_F(Nvrtc, ProgramsByMatrixInstructionsAreCompiledWithoutSpills) {
       for (const std::string target : {"sm_80", "sm_90a"}) {
         const DeviceCode code = compiler_.compile(cuda::emit(m).text, target);
         ASSERT_TRUE(code.ok()) << dtype << ' ' << op << " for " << target << ": " << code.error;
+        EXPECT_EQ(warnings(), "") << dtype << ' ' << op << " for " << target;
         EXPECT_EQ(code.kernels.at(0).spill_store_bytes, 0) << dtype << ' ' << op << " for " << target;
       }
     }
@@ -200,6 +215,13 @@ TEST(NvrtcAbsent, IsOneSentence) {
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(DeviceCompiler(folder.path()).why_unsupported(),
             folder.file("libnvrtc.so.13") + " is too old to compile kernels: it has no nvrtcVersion");
+}
+
+TEST_F(Nvrtc, WarningsAreInTheKeptLogs) {
+  EXPECT_TRUE(compiler_.compile("extern \"C\" __global__ void k() {}\n", "sm_80").ok());
+  EXPECT_EQ(warnings(), "");
+  EXPECT_TRUE(compiler_.compile("extern \"C\" __global__ void k() {\n  int unused = 0;\n}\n", "sm_80").ok());
+  EXPECT_THAT(warnings(), AllOf(StartsWith("kernels.cu(2): warning #177-D: "), HasSubstr("\"unused\"")));
 }
 
 TEST(PtxasLog, OfSeveralKernelsAndOtherFunctions) {

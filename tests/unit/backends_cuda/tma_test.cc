@@ -40,12 +40,13 @@ TEST(Boxes, TextOfAKernel) {
   const Emitted e = emit(ring().module);
   const std::string text = e.text.substr(e.kernels_begin);
   for (const char* part :
-       {"const __grid_constant__ tilescope_tensor_map A_boxes,\n", "mbarrier* const full = shared_array<mbarrier>(",
-        "set_up_barriers<3>(full, 1);\n", "set_up_barriers<3>(empty, 8);\n", "barriers_are_set_up();\n",
-        "if (threadIdx.x < 256) {  // multiply\n", "} else {  // copy\n", "await<3>(full, step);\n",
-        "arrive<3>(empty, step);\n", "await<3>(empty, step - 3);\n", "arrive<3>(full, step, 12288);\n",
-        "bring_box_if<3>(threadIdx.x == 256, &A_tile[slot*4096], A_boxes, {step*32, block*128}, full, step);\n",
-        "multiply_staged<wgmma_f16, 64, false, false, 64, 64>("})
+       {"const __grid_constant__ tensor_map A_boxes,\n", "mbarrier* const full = shared_array<mbarrier>(",
+        "mbarrier_init<3>(full, 1);\n", "mbarrier_init<3>(empty, 8);\n", "mbarrier_init_fence();\n",
+        "if (threadIdx.x < 256) {  // multiply\n", "} else {  // copy\n", "mbarrier_wait<3>(full, step);\n",
+        "mbarrier_arrive<3>(empty, step);\n", "mbarrier_wait<3>(empty, step - 3);\n",
+        "mbarrier_arrive_expect_tx<3>(full, step, 12288);\n",
+        "tma_load_2d<3>(threadIdx.x == 256, &A_tile[slot*4096], A_boxes, {step*32, block*128}, full, step);\n",
+        "wgmma<wgmma_f16, 64, false, false, 64, 64>("})
     EXPECT_THAT(text, HasSubstr(part));
   ASSERT_EQ(e.kernels.size(), 1U);
   const EmittedKernel& k = e.kernels.front();
@@ -67,7 +68,7 @@ TEST(Boxes, TwoKindsOfOneArrayAreTwoParameters) {
   EXPECT_EQ(e.kernels.front().globals, std::vector<int>{1});
   ASSERT_EQ(e.kernels.front().maps.size(), 2U);
   EXPECT_EQ(e.kernels.front().maps[1].global, 0);
-  EXPECT_THAT(e.text, AllOf(HasSubstr("tilescope_tensor_map A_boxes,"), HasSubstr("tilescope_tensor_map A_boxes_2)")));
+  EXPECT_THAT(e.text, AllOf(HasSubstr("tensor_map A_boxes,"), HasSubstr("tensor_map A_boxes_2)")));
 }
 
 class BoxesOnTheCpu : public tests::SamplesOnTheCpu {

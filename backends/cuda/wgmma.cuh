@@ -1,64 +1,61 @@
-// What the lanes of several warps do together with factors that stay in the scratchpad: d += a * b, each lane's part of
-// d being what the instruction says, fragments of its columns side by side (PTX: wgmma). Of multiply_held lanes hold a.
+// Products of operands in the scratchpad by the lanes of four warps (PTX's wgmma): d += a * b, each lane's part of d
+// being what the instruction says, fragments of its columns side by side. Of wgmma_held lanes hold a.
 //
-// A factor lies in core matrices of eight rows of 16 bytes, `along` elements from one to the next along m or n and
+// An operand lies in core matrices of eight rows of 16 bytes, `along` elements from one to the next along m or n and
 // `deep` along k; its rows run along k or, transposed, along m or n. Where RowA or RowB is not 0, rows have so many
-// bytes and their pieces of 16 bytes have changed places (PTX calls it swizzling by that many). Products run by
-// themselves from begin_products to end_products, which alone may touch the sums before and after; publish() shows them
-// what its thread wrote or waited for, once all threads have met. Where `adds` is 0, d is a * b alone.
+// bytes and are swizzled. Where `adds` is 0, d is a * b alone.
 
 #if defined(__CUDACC__)
 
-// The instructions that are used, for each number of columns and way that rows run, stand below.
-template <class Instruction, int N, bool AlongM, bool AlongN>
-struct tilescope_products;
+#define SUMS_4(kind, i) kind(d[i]), kind(d[i + 1]), kind(d[i + 2]), kind(d[i + 3])
+#define SUMS_16(kind, i) SUMS_4(kind, i), SUMS_4(kind, i + 4), SUMS_4(kind, i + 8), SUMS_4(kind, i + 12)
 
-// What an instruction is told of a factor (PTX ISA, "Matrix-descriptor"): units of 16 bytes; of swizzled rows, how far
-// it is from panel to panel (nobody asks where rows run along k), and then from eight rows to the next eight.
+// The instructions that are used, for each number of columns and direction of rows.
+template <class Instruction, int N, bool AlongM, bool AlongN>
+struct wgmma_of;
+
+// The matrix descriptor of an operand (PTX ISA, "Matrix-descriptor"), in units of 16 bytes.
 template <bool Along, int Row, class T>
-TILESCOPE_DEVICE unsigned long long tilescope_factor(const T* at, int along, int deep) {
+TILESCOPE_DEVICE unsigned long long wgmma_descriptor(const T* at, int along, int deep) {
   constexpr int unit = static_cast<int>(16 / sizeof(T));
-  constexpr unsigned long long mode = Row == 128 ? 1 : Row == 64 ? 2 : Row == 32 ? 3 : 0;
+  constexpr unsigned long long swizzle = Row == 128 ? 1 : Row == 64 ? 2 : Row == 32 ? 3 : 0;
   const unsigned long long address = static_cast<unsigned long long>(__cvta_generic_to_shared(at)) & 0x3ffffull;
   const int leading = Row == 0 ? deep : Along ? along : unit, stride = Row > 0 && Along ? deep : along;
   return address >> 4 | static_cast<unsigned long long>(leading / unit) << 16 |
-         static_cast<unsigned long long>(stride / unit) << 32 | mode << 62;
+         static_cast<unsigned long long>(stride / unit) << 32 | swizzle << 62;
 }
 
 template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
-TILESCOPE_DEVICE void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
-                                      int b_deep, int adds = 1) {
-  tilescope_products<Instruction, N, AlongM, AlongN>::add(d, tilescope_factor<AlongM, RowA>(a, a_along, a_deep),
-                                                          tilescope_factor<AlongN, RowB>(b, b_along, b_deep), adds);
+TILESCOPE_DEVICE void wgmma(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along, int b_deep,
+                                      int adds = 1) {
+  wgmma_of<Instruction, N, AlongM, AlongN>::add(d, wgmma_descriptor<AlongM, RowA>(a, a_along, a_deep),
+                                                wgmma_descriptor<AlongN, RowB>(b, b_along, b_deep), adds);
 }
 
-// Instructions whose first factor lanes hold.
+// The same where lanes hold a.
 template <class Instruction, int N, bool AlongN>
-struct tilescope_held_products;
+struct wgmma_held_of;
 
 template <class Instruction, int N, bool AlongN, int RowB = 0, class Sum, class T>
-TILESCOPE_DEVICE void multiply_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1) {
-  tilescope_held_products<Instruction, N, AlongN>::add(d, a, tilescope_factor<AlongN, RowB>(b, b_along, b_deep), adds);
+TILESCOPE_DEVICE void wgmma_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1) {
+  wgmma_held_of<Instruction, N, AlongN>::add(d, a, wgmma_descriptor<AlongN, RowB>(b, b_along, b_deep), adds);
 }
 
-// Keeps the compiler from moving what is done with the sums past this place.
-TILESCOPE_DEVICE void tilescope_pin(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
-TILESCOPE_DEVICE void tilescope_pin(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
+// Keeps the compiler from moving accesses to the sums past this line.
+TILESCOPE_DEVICE void pin(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
+TILESCOPE_DEVICE void pin(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
+
+// From here to wgmma_commit_wait only wgmma may access the sums.
 template <class Sum, int Count>
-TILESCOPE_DEVICE void tilescope_pin_all(Sum (&sums)[Count]) {
+TILESCOPE_DEVICE void wgmma_fence(Sum (&sums)[Count]) {
 #pragma unroll
-  for (int i = 0; i < Count; ++i) tilescope_pin(sums[i]);
-}
-
-template <class Sum, int Count>
-TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count]) {
-  tilescope_pin_all(sums);
+  for (int i = 0; i < Count; ++i) pin(sums[i]);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
 // The same with factors that lanes hold, which are there before the fence.
 template <class Sum, int Count, class T, int Held>
-TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count], T (&held)[Held]) {
+TILESCOPE_DEVICE void wgmma_fence(Sum (&sums)[Count], T (&held)[Held]) {
   constexpr int each = static_cast<int>(4 / sizeof(T));
 #pragma unroll
   for (int i = 0; i < Held; i += each) {
@@ -67,18 +64,20 @@ TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count], T (&held)[Held]) {
     asm volatile("" : "+r"(word)::"memory");
     TILESCOPE_BUILTIN(memcpy)(&held[i], &word, sizeof(word));
   }
-  begin_products(sums);
+  wgmma_fence(sums);
 }
 
 template <class Sum, int Count>
-TILESCOPE_DEVICE void end_products(Sum (&sums)[Count]) {
+TILESCOPE_DEVICE void wgmma_commit_wait(Sum (&sums)[Count]) {
   asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
-  tilescope_pin_all(sums);
+#pragma unroll
+  for (int i = 0; i < Count; ++i) pin(sums[i]);
 }
 
-TILESCOPE_DEVICE void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Shows wgmma and TMA what this thread wrote to the scratchpad, once the threads have synchronized.
+TILESCOPE_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-#else
+#elif defined(TILESCOPE_ON_CPU)
 
 // What the instruction, not the thread, reads of the scratchpad: 16 bytes.
 extern "C" void tilescope_read_staged(void* to, const void* at, int line);
@@ -107,8 +106,8 @@ inline void tilescope_factor(T (&to)[Count * K], const T* at, int along, int dee
 }
 
 template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
-inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
-                            int b_deep, int adds = 1 TILESCOPE_PLACE) {
+inline void wgmma(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along, int b_deep,
+                  int adds = 1 TILESCOPE_PLACE) {
   using I = Instruction;
   T rows[I::m * I::k], columns[N * I::k];
   tilescope_factor<I::m, I::k, AlongM, RowA>(rows, a, a_along, a_deep, line);
@@ -125,7 +124,7 @@ inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T
 
 // Every lane has what all lanes of the group hold of the first factor.
 template <class Instruction, int N, bool AlongN, int RowB = 0, class Sum, class T>
-inline void multiply_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1 TILESCOPE_PLACE) {
+inline void wgmma_held(Sum* d, const T* a, const T* b, int b_along, int b_deep, int adds = 1 TILESCOPE_PLACE) {
   using I = Instruction;
   static constexpr tilescope_holders<I::m * I::k> holders(I::lanes, I::held_of_a, &I::place_in_a);
   struct Part {
@@ -149,11 +148,11 @@ inline void multiply_held(Sum* d, const T* a, const T* b, int b_along, int b_dee
 }
 
 template <class Sum, int Count>
-inline void begin_products(Sum (&)[Count]) {}
+inline void wgmma_fence(Sum (&)[Count]) {}
 template <class Sum, int Count, class T, int Held>
-inline void begin_products(Sum (&)[Count], T (&)[Held]) {}
+inline void wgmma_fence(Sum (&)[Count], T (&)[Held]) {}
 template <class Sum, int Count>
-inline void end_products(Sum (&)[Count]) {}
-inline void publish() {}
+inline void wgmma_commit_wait(Sum (&)[Count]) {}
+inline void fence_proxy_async() {}
 
 #endif
