@@ -60,9 +60,9 @@ TILESCOPE_DEVICE void wgmma_fence(Sum (&sums)[Count], T (&held)[Held]) {
 #pragma unroll
   for (int i = 0; i < Held; i += each) {
     unsigned int word;
-    TILESCOPE_BUILTIN(memcpy)(&word, &held[i], sizeof(word));
+    memcpy(&word, &held[i], sizeof(word));
     asm volatile("" : "+r"(word)::"memory");
-    TILESCOPE_BUILTIN(memcpy)(&held[i], &word, sizeof(word));
+    memcpy(&held[i], &word, sizeof(word));
   }
   wgmma_fence(sums);
 }

@@ -22,7 +22,8 @@ double each(std::int64_t columns, const arch::ArchSpec& chip) {
     const int step = k.indices().loop("step", times);
     k.kernel().warp = 32;
     k.kernel().matrix_instructions = {{"wgmma.f16", {64, 8, 16}, 128, f16, base::Dtype::kF32, {}, {}, {}, {}, {}}};
-    const lower::Wgmma product{0, columns, {sums, {}}, {{a, {}}, 128, 64, false}, {{b, {}}, 128, 64, false}};
+    const lower::Wgmma product{
+        0, columns, {sums, {}}, lower::SharedOperand{{a, {}}, 128, 64, false}, {{b, {}}, 128, 64, false}};
     k.add({lower::WgmmaFence{sums}, {}});
     k.add(lower::loop_over(step, {{product, {}}}));
     k.add({lower::WgmmaCommitWait{sums}, {}});
