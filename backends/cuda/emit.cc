@@ -129,7 +129,8 @@ class KernelEmitter {
     const std::string end =
         loop.last ? "<= " + formulas_.least(*loop.last, i.range.high) : fmt::format("< {}", i.range.high + 1);
     const std::vector<int> defined = scopes_.at_loop(loop, open_loops_);
-    const bool braces = !defined.empty() || loop.body.size() != 1 || !loop.body.front().note.empty();
+    const bool braces =
+        !defined.empty() || loop.body.size() != 1 || !loop.body.front().note.empty() || is_left_out(loop.body.front());
     page_.open(fmt::format("for ({0} {1} = {2}; {1} {3}; ++{1}){4}", formulas_.type_of_index(loop.index), name,
                            loop.first ? formulas_.greatest(*loop.first, i.range.low) : std::to_string(i.range.low), end,
                            braces ? " {" : ""));
@@ -297,6 +298,14 @@ class KernelEmitter {
 
   static bool never(const std::vector<lower::Guard>& guards) {
     return std::any_of(guards.begin(), guards.end(), lower::never_holds);
+  }
+  // Whether nothing but a comment stands for the statement.
+  static bool is_left_out(const lower::Statement& s) {
+    const auto* copy = std::get_if<lower::Copy>(&s.what);
+    const auto* compute = std::get_if<lower::Compute>(&s.what);
+    const auto* branch = std::get_if<lower::If>(&s.what);
+    return (copy != nullptr && never(copy->when)) || (compute != nullptr && never(compute->when)) ||
+           (branch != nullptr && never(branch->when));
   }
   // The line that a copy has which no thread makes.
   void without_copy() { out_.copy_lines.push_back(page_.add("// no thread copies here")); }
