@@ -65,7 +65,7 @@ class KnownRanges {
     if (factor < 0) s = {-s.high, -s.low}, factor = -factor;
     return {-base::floor_div(-s.low, factor), base::floor_div(s.high, factor)};
   }
-  // Where nothing would be left, nobody comes there.
+  // Where nothing would be left, no thread comes there.
   void narrow(int i, const expr::Span& to) {
     const expr::Span both{std::max(span(i).low, to.low), std::min(span(i).high, to.high)};
     if (both.low <= both.high) span(i) = both;

@@ -459,7 +459,8 @@ void Listener::add_programs() {
   std::vector<std::pair<expr::Expression, std::string>> made = {{expressions[2], {}}};
   for (const arch::ComputeSpec& c : chip_.compute)
     for (const char* product : {kProduct, "C[m,n] +=! A[m,k] * B[n,k]"})
-      if (!is_of_one(c)) made.emplace_back(built({product, kSmall, c.dtype, c.accumulate}), c.name);
+      if (!is_of_one(c))  // a warp group's instruction pays where the product has many steps
+        made.emplace_back(built({product, c.operands ? "m=1024,n=1024,k=512" : kSmall, c.dtype, c.accumulate}), c.name);
   add("construction", [made](const ArchSpec& a) {
     std::string out;
     for (const auto& [e, instruction] : made)

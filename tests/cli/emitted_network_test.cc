@@ -208,11 +208,11 @@ TEST_F(EmittedNetwork, ComputesWhatPlainLoopsDo) {
 // Kernels whose tiles arrive by TMA take maps of tensors as arguments.
 TEST_F(EmittedNetwork, WithMapsOfTensors) {
   write("mine.yaml", kNetwork);
-  emit({"--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size", "rows=256,width=256"});
-  EXPECT_NE(text_of_file(path("out/network.cc")).find("{256, 256}, {1, 256}, "), std::string::npos);
+  emit({"--network", "mine.yaml", "--arch", "h200", "--dtype", "bf16", "--size", "rows=384,width=384"});
+  EXPECT_NE(text_of_file(path("out/network.cc")).find("{384, 384}, {1, 384}, "), std::string::npos);
   compile();
   run_emitted("--save . --repeats 0");
-  expect_values({{"rows", 256, {}}, {"width", 256, {}}}, graph::Element::kBf16, 0.03);
+  expect_values({{"rows", 384, {}}, {"width", 384, {}}}, graph::Element::kBf16, 0.03);
 }
 
 // Values of a file of the tensor's number go before drawn ones.

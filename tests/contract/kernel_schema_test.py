@@ -29,7 +29,7 @@ MATMUL = ["--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size", "m=256,n=256,k=128"]
 WORKS = [
     ("v100", [*MATMUL, "--dtype", "f16"]),
     ("a100", [*MATMUL, "--dtype", "bf16"]),
-    ("h200", [*MATMUL, "--dtype", "bf16"]),
+    ("h200", [*MATMUL[:3], "m=1024,n=1024,k=1024", "--dtype", "bf16"]),
     ("mi210", [*MATMUL, "--dtype", "f16"]),
     ("t4", ["--op", "O[m] +=! X[m,n]", "--size", "m=64,n=100000"]),
     ("a100", ["--op", "S[m,n] +=! A[m,k] * B[k,n]; M[m] max=! S[m,n]; E[m,n] = exp(S[m,n] - M[m])", "--size",

@@ -14,9 +14,9 @@ base::Bytes TmaStoreLowering::swizzled_row() const { return tile::swizzled_resul
 Affine TmaStoreLowering::in_tile(const std::vector<Affine>& at) {
   const std::int64_t box = s_.p.operands[output_].box;
   const std::size_t last = at.size() - 1;
-  const std::string name = s_.space().output.name + "_panel";
-  Affine offset = s_.maker().quotient(at[last], box, 0, name) * tile::box_elements(s_.p, output_) +
-                  s_.maker().quotient(at[last], 1, box, name) + at[last - 1] * box;
+  // A panel begins as many elements behind the one before it as a box has, less those that its columns are further.
+  const Affine panel = s_.maker().quotient(at[last], box, 0, s_.space().output.name + "_panel");
+  Affine offset = panel * (tile::box_elements(s_.p, output_) - box) + at[last] + at[last - 1] * box;
   for (std::size_t d = 0; d + 1 < last; ++d) offset = offset + at[d] * tile().pitch[d];
   return offset;
 }

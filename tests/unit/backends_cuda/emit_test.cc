@@ -173,7 +173,7 @@ TEST(Prelude, ATextTakesWhatItNames) {
   EXPECT_THAT(definitions_in(source, Dialect::kCpu)[0].text, HasSubstr("\ninline int one(int x) {"));
 }
 
-// Whatever is named is defined before it is used, and nothing is there that nobody names.
+// Every name is defined before it is used, and every definition is named.
 TEST(Prelude, OfEverySampleIsWhatItNeeds) {
   for (const tests::Sample& s : tests::samples(90))
     for (const Dialect dialect : {Dialect::kCuda, Dialect::kHip}) {

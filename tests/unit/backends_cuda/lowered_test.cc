@@ -157,7 +157,7 @@ TEST(KnownGuards, OfAStepImplyThoseOfItsElements) {
   EXPECT_GT(guards_in(without_known_guards(rest)), 2);
 }
 
-// An If that always holds leaves its statements, with its note; one that never does leaves a copy that nobody makes.
+// An If that always holds leaves its statements, with its note; one that never does leaves a copy that no thread makes.
 TEST(KnownGuards, OfAnIf) {
   const auto with_bound = [](std::int64_t bound, std::int64_t from) {
     tests::KernelMaker k("guarded", 1, 32);

@@ -108,8 +108,12 @@ class NaiveCount {
     const std::int64_t element = base::size_of(b.dtype).n, bytes = c.elements * element;
     Addresses at;
     for (std::int64_t lane = 0; lane < lanes.count(); ++lane)
-      if (lanes.holds(c.when, lane) && (!reads || lanes.holds(c.inside, lane)))
-        at[lane] = base + (lanes.value(a.offset, lane) + (reads ? gathered(c, lanes, lane) : 0)) * element;
+      if (lanes.holds(c.when, lane) && (!reads || lanes.holds(c.inside, lane))) {
+        std::int64_t& byte = at[lane];
+        byte = base + (lanes.value(a.offset, lane) + (reads ? gathered(c, lanes, lane) : 0)) * element;
+        // Lines of 128 bytes take turns in which of a row's pieces of 16 bytes changes with which.
+        if (b.swizzled_row > 0) byte ^= byte / 128 % (b.swizzled_row / 16) * 16;
+      }
     if (at.empty()) return;
     const auto n = static_cast<std::size_t>(std::find(copies_.begin(), copies_.end(), &c) - copies_.begin());
     lower::AccessCount& count = shared ? out_[n].shared : out_[n].global;
