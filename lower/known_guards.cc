@@ -27,6 +27,15 @@ class KnownRanges {
     return s;
   }
 
+  // The least that it can be, and the greatest in a grid of any size: kernels that measure an instruction keep its
+  // results behind a guard that no block of their grid passes.
+  expr::Span range_in_any_grid(const Affine& a) const {
+    expr::Span s = range(a);
+    for (const AffineTerm& t : a.terms)
+      if (t.index == kBlockIndex) (t.coefficient > 0 ? s.high : s.low) += t.coefficient * kAnyGrid;
+    return s;
+  }
+
   void enter_loop(const Loop& loop) {
     span(loop.index) = index(loop.index).range;
     for (std::size_t i = 0; i < spans_.size(); ++i)  // what is known of them was known of another iteration
@@ -53,6 +62,8 @@ class KnownRanges {
   }
 
  private:
+  static constexpr std::int64_t kAnyGrid = std::int64_t{1} << 31;
+
   const Index& index(int i) const { return kernel_->indices[static_cast<std::size_t>(i)]; }
   expr::Span& span(int i) { return spans_[static_cast<std::size_t>(i)]; }
   const expr::Span& span(int i) const { return spans_[static_cast<std::size_t>(i)]; }
@@ -94,8 +105,8 @@ const Guard kNever = {{{}, -1}, 1};
 void drop_known(std::vector<Guard>& guards, const KnownRanges& known) {
   bool never = false;
   std::erase_if(guards, [&](const Guard& g) {
-    const expr::Span s = known.range(g.value);
-    never = never || s.high < 0 || s.low >= g.bound;
+    const expr::Span s = known.range(g.value), any = known.range_in_any_grid(g.value);
+    never = never || any.high < 0 || any.low >= g.bound;
     return s.low >= 0 && s.high < g.bound;
   });
   if (never) guards = {kNever};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/detail/arguments.h"
 #include "backends/cuda/detail/arithmetic.h"
 #include "backends/cuda/detail/boxes.h"
 #include "backends/cuda/detail/matrices.h"
@@ -28,31 +29,6 @@ std::vector<int> written_globals(const lower::Kernel& k) {
     const lower::Buffer& b = k.buffers[static_cast<std::size_t>(c->to.buffer)];
     if (b.space == Space::kGlobal) out.push_back(b.global);
   }
-  return out;
-}
-
-// Arrays that a kernel knows by their addresses, and not by their boxes alone.
-std::vector<int> used_globals(const lower::Kernel& k) {
-  std::vector<bool> used(k.buffers.size(), false);
-  for (const lower::Copy* c : lower::copies_of(k))
-    for (const lower::Access* a : {&c->to, &c->from}) used[static_cast<std::size_t>(a->buffer)] = true;
-  std::vector<int> out;
-  for (std::size_t i = 0; i < k.buffers.size(); ++i)
-    if (const lower::Buffer& b = k.buffers[i];
-        used[i] && b.space == Space::kGlobal && std::find(out.begin(), out.end(), b.global) == out.end())
-      out.push_back(b.global);
-  return out;
-}
-
-std::vector<int> used_scalars(const lower::Kernel& k) {
-  std::vector<int> out;
-  lower::for_each_statement(k.body, [&](const lower::Statement& s) {
-    if (const auto* compute = std::get_if<lower::Compute>(&s.what))
-      for (const expr::Node& n : compute->body)
-        if (n.kind == expr::NodeKind::kScalar) out.push_back(n.index);
-  });
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -354,7 +330,7 @@ class KernelEmitter {
   // Of a block's threads and of a thread's registers; in CUDA the two exclude each other.
   std::string bounds() const {
     const std::string cluster = clusters() ? fmt::format("__cluster_dims__({}, 1, 1) ", kernel_.cluster) : "";
-    const std::string threads = fmt::format("{}__launch_bounds__({})", cluster, kernel_.threads);
+    std::string threads = fmt::format("{}__launch_bounds__({})", cluster, kernel_.threads);
     if (kernel_.registers == 0) return threads;
     const std::string registers = fmt::format("__maxnreg__({})", kernel_.registers);
     return dialect_ == Dialect::kHip ? threads + " " + registers : cluster + registers;

@@ -147,7 +147,8 @@ bool is_word(const std::string& token) { return !token.empty() && begins_word(to
 
 // The token after the group that opens at `at`.
 std::size_t behind_group(const Words& t, std::size_t at) {
-  const std::string open = t[at], close = open == "(" ? ")" : open == "<" ? ">" : "}";
+  const std::string& open = t[at];
+  const std::string close = open == "(" ? ")" : open == "<" ? ">" : "}";
   int depth = 0;
   for (; at < t.size(); ++at) {
     depth += t[at] == open ? 1 : t[at] == close ? -1 : 0;
@@ -209,10 +210,10 @@ bool ends_definition(std::string_view line) {
 }
 
 const std::vector<Definition>& prelude(Dialect dialect) {
-  static const std::array<std::vector<Definition>, 3> all = {definitions_in(prelude_source(), Dialect::kCuda),
-                                                             definitions_in(prelude_source(), Dialect::kHip),
-                                                             definitions_in(prelude_source(), Dialect::kCpu)};
-  return all[static_cast<std::size_t>(dialect)];
+  static const std::array<std::vector<Definition>, 3> kAll = {definitions_in(prelude_source(), Dialect::kCuda),
+                                                              definitions_in(prelude_source(), Dialect::kHip),
+                                                              definitions_in(prelude_source(), Dialect::kCpu)};
+  return kAll[static_cast<std::size_t>(dialect)];
 }
 
 // The definitions for which `needed` holds.
@@ -284,13 +285,13 @@ std::string whole_prelude(Dialect dialect) {
 }
 
 const std::vector<std::string>& prelude_names() {
-  static const Words names = [] {
+  static const Words kNames = [] {
     Words all;
     for (const Dialect d : {Dialect::kCuda, Dialect::kHip, Dialect::kCpu})
       for (const Definition& one : prelude(d)) all.insert(all.end(), one.names.begin(), one.names.end());
     return sorted(std::move(all));
   }();
-  return names;
+  return kNames;
 }
 
 }  // namespace tilescope::cuda

@@ -57,9 +57,11 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
   double rounds = 0;     // of copies
   double at_a_time = 0;  // for register tiles whose loads are under way together
   double indices = 0;    // of copies
+  bool boxes = false;    // that an engine brings
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const InputCounts& input = c.inputs[i];
     rounds += input.rounds;
+    boxes = boxes || input.lines > 0;
     // They are there when the last one is, for all warps that asked for it.
     const auto wait = [&](std::size_t operand) {
       const double missed = t.operand[operand].missed_ratio * c.tiles_ahead * c.inputs[operand].warps_that_share;
@@ -78,7 +80,7 @@ Waits waits_of_a_step(const Counts& c, const Traffic& t, const Machine& m) {
     rounds = std::max(1.0, std::ceil(rounds - 1e-9));
     // A tile that an engine brings is there when its last line is, and blocks side by side ask for what they share in
     // the same step: one fetches it from where the kernel found it, and all wait for that.
-    const double last_line = c.program->by_tma() ? cold : memory;
+    const double last_line = boxes ? cold : memory;
     waits.staged = last_line * rounds + m.scratchpad_latency_cycles;
     // A slot is free when the other blocks of a cluster say so.
     if (c.program->cluster.blocks > 1) waits.staged += m.cluster_latency_cycles;

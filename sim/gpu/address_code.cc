@@ -232,7 +232,7 @@ class AddressCodeMaker {
   }
 
   // A row's pieces have places of their own, each found by one instruction from where the row's first one is.
-  void swizzle(const lower::Buffer& b, const Linear& at, std::size_t level) {
+  void permute_piece(const lower::Buffer& b, const Linear& at, std::size_t level) {
     const std::int64_t byte = at.constant * base::size_of(b.dtype).n, row = b.swizzled_row;
     if (!swizzled_.insert({open_[level].loop, at.terms, byte % row / lower::kSwizzledPiece}).second) return;
     issue(level, &OverheadInstructions::integer, 1);
@@ -246,7 +246,7 @@ class AddressCodeMaker {
     if (shared)  // arrays of the scratchpad lie a constant apart
       for (auto& term : at.terms) term.second *= base::size_of(b.dtype).n;
     const std::size_t level = level_of(at.terms);
-    if (copied && b.swizzled_row > 0) swizzle(b, at, level);
+    if (copied && b.swizzled_row > 0) permute_piece(b, at, level);
     const int array = shared ? -1 : a.buffer;
     keep(array, at.terms);
     if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;

@@ -207,7 +207,7 @@ TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
   EXPECT_EQ(written.out, "");
   EXPECT_EQ(text_of_file(path("k.cu")), printed.out);
   EXPECT_EQ(bad_input(with(emit, {"--dialect", "hpi"})),
-            "--dialect: expected one of cuda, hip, got 'hpi'; did you mean 'hip'?\n");
+            "--dialect: expected one of cuda, hip, cpu, got 'hpi'; did you mean 'hip'?\n");
   EXPECT_EQ(run(with(emit, {"-o", "nowhere/k.cu"})).status, 1);
 }
 
@@ -237,8 +237,8 @@ TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
     {"name":"C","dtype":"f32","elements":65536,"role":"output"}])"));
   const Json& kernels = document.at("kernels");
   ASSERT_EQ(kernels.size(), 2U);
-  EXPECT_THAT(keys_of(kernels.at(0)),
-              ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "maps", "scalars", "scalar_type"));
+  EXPECT_THAT(keys_of(kernels.at(0)), ElementsAre("name", "blocks", "cluster", "threads", "shared_bytes", "arrays",
+                                                  "maps", "scalars", "scalar_type"));
   EXPECT_EQ(kernels.at(0).at("arrays"), Json::parse(R"(["A","B","C_parts"])"));
   EXPECT_GT(kernels.at(0).at("shared_bytes"), 0);
   EXPECT_EQ(kernels.at(0).at("maps"), Json::array());

@@ -28,7 +28,11 @@ class DramDirection {
   // Whether the next request that goes to its bank is a write.
   bool writes() const { return drain_ > 0 || writes_only_; }
   // A request has gone to its bank. Whether that ends a drain.
-  bool goes_on() { return drain_ > 0 && --drain_ == 0; }
+  bool goes_on() {
+    if (drain_ == 0) return false;
+    --drain_;
+    return drain_ == 0;
+  }
 
  private:
   Choice choose_by_watermarks(const Waiting& w, bool idles);

@@ -64,8 +64,9 @@ TEST(StageReader, TakesHowOperandsAreCopied) {
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_TRUE(read.program->simt()[0].operands[0].blocked);
   EXPECT_FALSE(read.program->simt()[0].operands[1].blocked);
-  EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
-              ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, once, got 'heaps'")));
+  EXPECT_THAT(
+      errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
+      ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, once, tma_once, got 'heaps'")));
 }
 
 // Errors of copies alone: whether the chip could load such a tile is asked only where the copies can be read.
@@ -77,7 +78,7 @@ TEST(StageReaderErrors, OfBoxes) {
               ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A, the elements of a box's row")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"B": 8})"),
               ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A"),
-                          testing::HasSubstr("box.B: only a tensor whose copy is 'tma' has a box")));
+                          testing::HasSubstr("box.B: only a tensor whose copy is 'tma' or 'tma_once' has a box")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 0})"),
               ElementsAre(testing::HasSubstr("box.A: expected a whole number from 1 to 1048576, got the number 0")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 8})"),
