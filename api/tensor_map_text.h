@@ -18,7 +18,7 @@ struct DriverConstant {
   std::string_view name;
 };
 
-// CUtensorMapDataType of an array's elements; CUtensorMapSwizzle of a scratchpad's rows of so many bytes.
+// CUtensorMapDataType of an array's elements; CUtensorMapSwizzle of a scratchpad's rows, by their bytes.
 DriverConstant driver_element(base::Dtype dtype);
 DriverConstant driver_swizzle(std::int64_t row_bytes);
 

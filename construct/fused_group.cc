@@ -71,7 +71,7 @@ std::int64_t elements_of(const Extents& tile) {
   return n;
 }
 
-// Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
+// The pitch of a tile that an earlier stage will leave: rows are one element longer, so that they begin in other banks.
 tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) {
   Extents whole = p.block;
   for (std::size_t a = p.space->spatial; a < whole.size(); ++a)

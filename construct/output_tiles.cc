@@ -7,7 +7,7 @@
 namespace tilescope::construct {
 namespace {
 
-// Of the extents along an axis but the whole: rows that are kept are of so many elements at most, or whole.
+// The longest extent along an axis but the whole: rows that are kept have at most this many elements, or are whole.
 constexpr std::int64_t kLongest = 1024;
 
 std::vector<std::int64_t> choices_along(std::int64_t extent, std::int64_t factor) {

@@ -234,7 +234,7 @@ struct DramTarget::Parts {
   std::uint64_t responded = 0;
   tlm::tlm_generic_payload* held = nullptr;  // its controller has no place for it
   Clock held_at{};                           // and it arrives then
-  Clock phase_of{-1};                        // so many delta cycles of this clock
+  Clock phase_of{-1};                        // the clock that the delta cycles are of
   int deltas = 0;
   bool responding = false;  // an initiator has not ended its response
   sc_core::sc_event event;

@@ -157,7 +157,7 @@ std::size_t behind_group(const Words& t, std::size_t at) {
   return at;
 }
 
-// Of a definition that is no directive: the word before its parameters, its members, its "=" or its end.
+// The name of a definition that is no directive: the word before its parameters, its members, its "=" or its end.
 std::string name_of(const Words& t) {
   std::string last;
   for (std::size_t at = 0; at < t.size();) {

@@ -10,7 +10,7 @@ namespace tilescope::systemc {
 
 inline constexpr int kNoSlot = -1;
 
-// Of a T with an `int next`: the slot that continues it, or kNoSlot.
+// A T has an `int next`: the slot that continues it, or kNoSlot.
 template <class T>
 class Slots {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// When a chip hands out its blocks: at most one in so many cycles.
+// When a chip hands out its blocks: at most one in each interval of cycles.
 
 #include <algorithm>
 #include <cmath>
