@@ -296,6 +296,10 @@ void describe(V& v, CompilerSpec& s) {
                    "Share of the waits of multiply-adds for registers of one bank (core.register_banks) that the "
                    "compiler leaves, of those with registers assigned at random; 1 where absent."),
           s.bank_conflicts);
+  v.field(optional("stated_registers",
+                   "Share of the registers that a kernel states for a thread that the compiler takes even where fewer "
+                   "are in use at a time; none where absent."),
+          s.stated_registers);
   v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }

@@ -192,7 +192,11 @@ Machine machine_of(const ArchSpec& chip) {
   m.limits.max_threads = chip.core.max_threads;
   m.limits.max_blocks = chip.core.max_blocks;
   m.limits.max_block_threads = chip.core.max_block_threads;
-  if (chip.compiler) m.limits.assumed_block = chip.compiler->assumed_block.value_or(0);
+  if (chip.compiler) {
+    m.limits.assumed_block = chip.compiler->assumed_block.value_or(0);
+    m.limits.stated_registers = chip.compiler->stated_registers.value_or(0);
+    m.limits.warp_group_operands = chip.compiler->registers.mma_operands.value_or(0);
+  }
   if (const arch::RegisterLevel* l = hierarchy.registers) {
     m.limits.registers = arch::registers_per_core(*l);
     m.limits.registers_per_thread = l->per_thread.value_or(m.limits.registers);

@@ -43,8 +43,13 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
     const std::int64_t own_lanes = base::round_up(o.warps, l.partitions) / l.partitions * l.warp;
     require(k, m, "registers of a thread", step, of_partition / own_lanes);
     if (k.registers > 0) most = std::min(most, base::round_up(k.registers, step));
-    o.registers_per_thread = std::min(base::round_up(needed, step), std::max(most, step));
-    const HeldRegisters held = registers_held(k, m);
+    const auto taken =
+        std::max(needed, static_cast<std::int64_t>(l.stated_registers * static_cast<double>(k.registers)));
+    o.registers_per_thread = std::min(base::round_up(taken, step), std::max(most, step));
+    HeldRegisters held = registers_held(k, m);
+    const std::int64_t group_sums = registers_of_warp_group_sums(k);
+    o.moves_warp_group_sums = group_sums > 0 && group_sums + l.warp_group_operands > o.registers_per_thread;
+    if (o.moves_warp_group_sums) held.common -= group_sums;
     // A kernel that states its registers was made for them: its compiler reads operands as they are used.
     const ProductLoop products = k.registers > 0 ? ProductLoop{} : largest_product_loop(k);
     o.spilled_in_products =

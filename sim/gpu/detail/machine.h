@@ -35,6 +35,9 @@ struct CoreLimits {
   std::int64_t registers = 0, registers_per_thread = 0, register_granule = 1;
   bool separate_sums = false;      // sums of matrix instructions are in others, as many
   std::int64_t assumed_block = 0;  // threads that the compiler leaves registers for where none are stated
+  double stated_registers = 0;     // share of those that a kernel states that the compiler takes at least
+  // Registers of a thread beside the sums of a warp group's product; with fewer, sums are in memory between products.
+  std::int64_t warp_group_operands = 0;
   std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
 };
 

@@ -17,7 +17,13 @@ struct Occupancy {
   std::int64_t lacking_per_thread = 0;
   std::int64_t blocks_per_core = 1;
 
-  bool spills() const { return spilled_per_thread > 0 || spilled_sums_per_thread > 0 || spilled_in_products > 0; }
+  // The sums of products of warp groups are in memory, but for one product's while it runs: an instruction that runs by
+  // itself needs all of them in registers. ptxas says so where it happens (C7511).
+  bool moves_warp_group_sums = false;
+
+  bool spills() const {
+    return spilled_per_thread > 0 || spilled_sums_per_thread > 0 || spilled_in_products > 0 || moves_warp_group_sums;
+  }
 
   // Sums that do not fit beside the operands of an iteration (product_loops.h).
   std::int64_t spilled_in_products = 0;

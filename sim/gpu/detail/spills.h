@@ -24,6 +24,9 @@ struct HeldRegisters {
 };
 HeldRegisters registers_held(const lower::Kernel& k, const Machine& m);
 
+// 32-bit registers of a thread that hold sums of products of warp groups; of the largest array where there are several.
+std::int64_t registers_of_warp_group_sums(const lower::Kernel& k);
+
 // A kernel with its spills spelled out.
 struct Spilled {
   lower::Kernel kernel;

