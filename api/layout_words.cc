@@ -41,6 +41,8 @@ std::string layout_of(const tile::StageProgram& p) {
   if (p.block_order == tile::BlockOrder::kColumn) parts.emplace_back("column");
   more_than_one("group_m", p.group_m);
   more_than_one("cluster_" + p.space->axes[p.cluster.axis].name, p.cluster.blocks);
+  if (p.is_persistent()) parts.emplace_back("persistent");
+  more_than_one("crews", p.tile_loop.crews);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 

@@ -294,6 +294,9 @@ constexpr std::array kShorthand = {
     Words{"column", "blocks are numbered column by column"},
     Words{"cluster_m 2",
           "2 blocks that are neighbours along m run together; each loads a part of the tiles that they share for both"},
+    Words{"persistent",
+          "a block a core takes tiles in turn; the next tile's operands are loaded while results are stored"},
+    Words{"crews 2", "two groups of warps take a persistent block's tiles by turns: one stores while one multiplies"},
 };
 
 // Of the file that `network --table` writes.

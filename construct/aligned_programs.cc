@@ -93,7 +93,9 @@ class Aligned {
 // The tile in no layout but its own, but for the reduction step; rows placed as they are best.
 bool is_plain(const StageProgram& p, const StageProgram& tile, const arch::ArchSpec& chip) {
   if (!(p.mapping == tile.mapping) || p.num_stages != tile.num_stages || !(p.split == tile.split)) return false;
-  if (p.block_order != tile.block_order || p.group_m != tile.group_m || p.cluster != tile.cluster) return false;
+  if (p.block_order != tile.block_order || p.group_m != tile.group_m || p.cluster != tile.cluster ||
+      p.tile_loop != tile.tile_loop)
+    return false;
   for (std::size_t i = 0; i < p.operands.size(); ++i)
     if (p.operands[i].cached != tile.operands[i].cached) return false;
   StageProgram placed = p;

@@ -29,7 +29,7 @@ bool same(const Restrictions& a, const Restrictions& b) {
 
 // Knobs that ask how many cores a chip has.
 bool asks_for_cores(LayoutKnob knob) {
-  return knob == other_splits || knob == other_block_orders || knob == other_clusters;
+  return knob == other_splits || knob == other_block_orders || knob == other_clusters || knob == other_tile_loops;
 }
 
 }  // namespace

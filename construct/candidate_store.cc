@@ -35,7 +35,7 @@ std::size_t hash_of_tiles(const StageProgram& p) {
 std::size_t hash_of_size(const StageProgram& p) {
   Hash hash(p);
   for (const std::int64_t extent : p.thread) hash.add(extent);
-  hash.add(p.threads());
+  hash.add(p.threads(), p.tile_loop.crews);
   return hash.value();
 }
 
@@ -45,7 +45,8 @@ std::size_t hash_of(const StageProgram& p) {
   for (const std::int64_t parts : p.split) hash.add(parts);
   for (const tile::AxisMapping& m : p.mapping) hash.add(m.vthread, m.threads, m.per_thread);
   for (const tile::OperandPlan& o : p.operands) hash.add(o.cached, o.padding, o.vector, o.rotate, o.box);
-  hash.add(p.num_stages, p.unroll, p.group_m, p.block_order, p.cluster.axis, p.cluster.blocks);
+  hash.add(p.num_stages, p.unroll, p.group_m, p.block_order, p.cluster.axis, p.cluster.blocks, p.tile_loop.blocks,
+           p.tile_loop.crews);
   return hash.value();
 }
 
@@ -54,7 +55,8 @@ bool same_tiles(const StageProgram& p, const StageProgram& q) {
 }
 
 bool same_size(const StageProgram& p, const StageProgram& q) {
-  return p.space == q.space && p.thread == q.thread && p.threads() == q.threads();
+  return p.space == q.space && p.thread == q.thread && p.threads() == q.threads() &&
+         p.tile_loop.crews == q.tile_loop.crews;
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ bool add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.block_order = p.block_order;
   q.group_m = p.group_m;
   q.cluster = p.cluster;
+  q.tile_loop = p.tile_loop;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
     q.operands[i].cached = p.operands[i].cached;
     q.operands[i].box = p.operands[i].box;
@@ -238,22 +239,23 @@ void apply_layout(StageProgram& p, const LayoutRules& rules) {
       return keep_clusters_that_fit(p, rules.arch);
     }
   p.cluster = {};
+  p.tile_loop = {};
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (p.operands[i].cached) choose_padding(p, i, rules);
 }
 
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs() {
   // Steps before staging: what is cached one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutKnob, kLayoutKnobs> kKnobs = {other_neighbours,   other_transfers, other_steps,
-                                                                  other_staging,      other_splits,    other_stores,
-                                                                  other_block_orders, other_clusters,  other_rows};
+  static constexpr std::array<LayoutKnob, kLayoutKnobs> kKnobs = {
+      other_neighbours, other_transfers,    other_steps,    other_staging,    other_splits,
+      other_stores,     other_block_orders, other_clusters, other_tile_loops, other_rows};
   return kKnobs;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  // Clusters are left to the search, which has fewer programs to try them with.
-  constexpr std::array<LayoutKnob, kLayoutKnobs - 1> kOrder = {other_neighbours,   other_transfers, other_staging,
+  // Clusters and persistent blocks are left to the search, which has fewer programs to try them with.
+  constexpr std::array<LayoutKnob, kLayoutKnobs - 2> kOrder = {other_neighbours,   other_transfers, other_staging,
                                                                other_steps,        other_splits,    other_stores,
                                                                other_block_orders, other_rows};
   std::vector<StageProgram> out = {p}, others;

@@ -126,9 +126,10 @@ void BlockMemory::synchronize(const Crew& by) {
     for (Word& w : buffer) w.writer = w.reader = kNoThread;
 }
 
-void BlockMemory::publish() {
+void BlockMemory::publish(const Crew& by) {
   for (std::vector<Word>& buffer : shared_)
-    for (Word& w : buffer) w.published = w.in_flight == 0;
+    for (Word& w : buffer)
+      if (w.in_flight == 0 && w.written_by == by.number) w.published = true;
 }
 
 void BlockMemory::launch(const Landing& copy, const Crew& by) {

@@ -144,8 +144,8 @@ class KernelRun {
     std::visit(
         Visitor{[&](const OneOf<Loop, If, WarpSpecialized> auto& s) { enter(s, w); },
                 [&](const OneOf<Barrier, ClusterBarrier> auto& /*b*/) { memory.synchronize(crew); },
-                [&](const ProxyFence& /*f*/) { memory.publish(); }, [&](const Commit& /*c*/) { memory.commit(crew); },
-                [&](const Wait& s) { memory.wait(s.pending, crew); },
+                [&](const ProxyFence& /*f*/) { memory.publish(crew); },
+                [&](const Commit& /*c*/) { memory.commit(crew); }, [&](const Wait& s) { memory.wait(s.pending, crew); },
                 [&](const MbarrierArrive& s) {
                   for (const BlockParts& to : parts(s.cluster)) to.mbarriers->arrive(s, crew);
                 },

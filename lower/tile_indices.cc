@@ -18,13 +18,18 @@ std::string spelled(const std::string& axis) {
 }  // namespace
 
 std::vector<Affine> block_begins(const tile::StageProgram& p, IndexMaker& maker) {
+  return tile_begins(p, maker.block(), "block", maker);
+}
+
+std::vector<Affine> tile_begins(const tile::StageProgram& p, const Affine& number, const std::string& what,
+                                IndexMaker& maker) {
   std::vector<Affine> out(p.space->spatial);
   std::int64_t faster = 1;
   const auto digits = p.block_digits();
   for (std::size_t i = digits.size(); i-- > 0;) {
     const auto& [a, count, stride] = digits[i];
-    const std::string name = (stride > 1 ? "band_" : "block_") + spelled(p.space->axes[a].name);
-    out[a] = out[a] + maker.quotient(maker.block(), faster, count, name) * (stride * p.block[a]);
+    const std::string name = (stride > 1 ? "band" : what) + "_" + spelled(p.space->axes[a].name);
+    out[a] = out[a] + maker.quotient(number, faster, count, name) * (stride * p.block[a]);
     faster *= count;
   }
   return out;
@@ -80,6 +85,10 @@ void TileIndices::begin_chunks(std::size_t axis, std::int64_t length, const std:
   chunk_loop_[axis] = chunks > 1 ? maker_.loop(name, chunks) : -1;
   const Affine chunk = chunks > 1 ? maker_.value(chunk_loop_[axis]) : constant(0);
   thread_begin_[axis] = (chunk * p_.reduction_threads[axis] + sharer_of_[axis]) * length;
+}
+
+void TileIndices::move_to(const std::vector<Affine>& begins) {
+  std::copy(begins.begin(), begins.end(), block_begin_.begin());
 }
 
 std::int64_t TileIndices::part_extent(std::size_t axis) const {

@@ -84,7 +84,7 @@ std::int64_t SimtSchedule::sharers() const {
 
 std::int64_t StageProgram::stages_held() const {
   if (loop_stages > 1) return loop_stages;
-  return num_stages > 1 && steps() > 1 ? num_stages : 1;
+  return num_stages > 1 && (steps() > 1 || is_persistent()) ? num_stages : 1;
 }
 
 std::int64_t StageProgram::thread_iterations_along(std::size_t axis) const {

@@ -14,6 +14,7 @@
 //   by column before the next rows, so that concurrent blocks share more of both operands. Blocks of a `cluster` have
 //   consecutive numbers: their place along its axis is the fastest digit. The parts of a split reduction are the
 //   slowest digit.
+// - Persistent blocks (`tile_loop`) number tiles instead: block b of n computes the tiles b, b + n, ... (tile_loop.h).
 //
 // Reduction:
 // - A part of a split is a contiguous range of the axis, the last one possibly shorter. Every part writes its own
@@ -80,10 +81,12 @@ namespace tilescope::tile {
 struct StageProgram : Tiling, SimtSchedule {
   // The digits of a block's number over the spatial axes, the slowest one first.
   base::FixedVector<BlockDigit, kMaxAxes + 2> block_digits() const;
+  // Blocks of the kernel: one for each of the tiles that blocks() counts, or those of the loop over tiles.
+  std::int64_t launched_blocks() const { return is_persistent() ? tile_loop.blocks : blocks(); }
   // The axis along which `group_m` groups blocks: the one next to the fastest; nullopt where there is one axis.
   std::optional<std::size_t> grouped_axis() const;
-  // Number of steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step; of
-  // the group's loop, where it goes on from step to step of that. The same of one operand's tiles.
+  // Number of steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step in
+  // all; of the group's loop, where it goes on from step to step of that. The same of one operand's tiles.
   std::int64_t stages_held() const;
   std::int64_t stages_held(std::size_t operand) const { return operands[operand].once ? 1 : stages_held(); }
   // The work of one thread for each of its results in one step: iterations of a reduced axis, iterations of all reduced

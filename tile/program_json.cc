@@ -187,6 +187,8 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   if (p.loop_stages != 1) out.push_back({"loop_stages", p.loop_stages});
   if (p.group_m != 1) out.push_back({"group_m", p.group_m});
   if (p.cluster.blocks != 1) out.push_back({"cluster", Map{{space.axes[p.cluster.axis].name, p.cluster.blocks}}});
+  if (p.is_persistent())
+    out.push_back({"persistent", Map{{"blocks", p.tile_loop.blocks}, {"crews", p.tile_loop.crews}}});
   if (p.registers != 0) out.push_back({"registers", p.registers});
   for (auto& [key, entries] :
        {std::pair("rotate", &transfers.rotate), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})

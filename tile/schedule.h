@@ -52,6 +52,15 @@ struct BlockCluster {
   bool operator==(const BlockCluster&) const = default;
 };
 
+// Persistent blocks (CUTLASS's persistent tile scheduler): fewer blocks than tiles are launched, and each takes tiles
+// in turn (tile/tile_loop.h). A crew is the warps that compute a tile together.
+struct TileLoop {
+  std::int64_t blocks = 0;  // that are launched; 0: a block for each tile
+  std::int64_t crews = 1;   // 1: all consumer warps compute one tile (cooperative); 2: two tiles by turns (ping-pong)
+
+  bool operator==(const TileLoop&) const = default;
+};
+
 struct SimtSchedule {
   base::FixedVector<AxisMapping, kMaxAxes> mapping;  // per spatial axis
   base::FixedVector<int, kMaxAxes> thread_order;     // spatial axes, slowest first
@@ -64,17 +73,20 @@ struct SimtSchedule {
   BlockOrder block_order = BlockOrder::kRow;
   std::int64_t group_m = 1;  // divides the number of blocks along the axis next to the fastest one
   BlockCluster cluster;
+  TileLoop tile_loop;
   MicroKernel micro_kernel;  // what multiplies
 
   // The matrix instruction of the micro-kernel, or null.
   const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
   // Whether TMA loads the cached tiles, started by a producer warp (transfer/tma.h): those of all inputs or none.
   bool by_tma() const;
+  // Whether blocks take several tiles in turn.
+  bool is_persistent() const { return tile_loop.blocks > 0; }
   // Threads that hold a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return lanes_of(micro_kernel); }
   // Number of neighbouring threads in a block that share every reduction.
   std::int64_t sharers() const;
-  // Threads of a block: computing threads only, and together with the producer warp where there is one.
+  // Threads that compute a tile; threads of a block, of all crews and with the producer warp where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_producers(std::int64_t warp) const;
 

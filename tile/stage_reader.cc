@@ -16,6 +16,7 @@
 #include "tile/microkernel/row_reduction.h"
 #include "tile/node_fields.h"
 #include "tile/shared_reduction.h"
+#include "tile/tile_loop.h"
 #include "tile/transfer/document.h"
 #include "tile/transfer/multicast.h"
 
@@ -52,8 +53,9 @@ class StageReader {
   // Instead of read, where a tensor reaches the node in registers; nothing after an error.
   std::optional<StageProgram> read_epilogue(const TileSpace& space, const StageProgram& holder) {
     node_.space = &space;
-    for (const std::string_view key : {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages",
-                                       "loop_stages", "split", "order", "group_m", "cluster", "mma", "rotate"})
+    for (const std::string_view key :
+         {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages", "loop_stages", "split", "order",
+          "group_m", "cluster", "persistent", "mma", "rotate"})
       if (const Value* given = fields_.take(key))
         diags_.error(given->at,
                      fmt::format("{0}: expected none: {1} reaches the node in registers, which has the tiles "
@@ -83,7 +85,7 @@ class StageReader {
   void take_all() {
     for (const std::string_view key :
          {"tiles", "mapping", "cached", "padding", "rotate", "copy", "box", "vector", "reduction_order", "registers",
-          "unroll", "num_stages", "loop_stages", "split", "order", "group_m", "cluster", "mma"})
+          "unroll", "num_stages", "loop_stages", "split", "order", "group_m", "cluster", "persistent", "mma"})
       fields_.take(key);
   }
 
@@ -120,6 +122,7 @@ class StageReader {
     read_order(p);
     read_group(p);
     read_cluster(p);
+    read_tile_loop(p);
     return p;
   }
 
@@ -308,6 +311,21 @@ class StageReader {
     }
     if (!comparable_ || !diags_.ok()) return;
     if (const std::string why = cluster_refusal(p, arch_); !why.empty()) diags_.error(v->at, "cluster: " + why);
+  }
+
+  // Blocks that are launched, and crews of each that take tiles by turns.
+  void read_tile_loop(StageProgram& p) {
+    const Value* v = fields_.take("persistent");
+    if (base::as_map(v, "persistent", diags_) == nullptr) return;
+    Fields f(*v, "persistent", diags_);
+    const auto number = [&](std::string_view key, const Value* of) {
+      return node_.integer(of, "persistent", key, kPositive).value_or(1);
+    };
+    p.tile_loop.blocks = number("blocks", f.require("blocks"));
+    p.tile_loop.crews = number("crews", f.take("crews"));
+    f.finish();
+    if (!comparable_ || !diags_.ok()) return;
+    if (const std::string why = tile_loop_refusal(p, arch_); !why.empty()) diags_.error(v->at, "persistent: " + why);
   }
 
   const arch::ArchSpec& arch_;

@@ -22,6 +22,10 @@ StagingLayout staging_of(const StageProgram& p, const arch::CoreSpec& core) {
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * p.stages_held(i));
   }
+  if (p.is_persistent() && p.operands.back().cached) {
+    out.results = {base::round_up(out.bytes.n, alignment)};
+    out.bytes = out.results + result_tile_bytes(p) * p.tile_loop.crews;
+  }
   out.bytes = std::max({out.bytes, result_tile_bytes(p), shared_parts_bytes(p, core)});
   out.mbarriers = {base::round_up(out.bytes.n, tma.mbarrier.n)};
   out.bytes = out.mbarriers + tma.mbarrier * tma.mbarriers;

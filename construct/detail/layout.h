@@ -60,7 +60,7 @@ bool add_remade(const tile::StageProgram& p, const Mapping& mapping, const tile:
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: adds what it
 // could be instead, each laid out; not all of them fit the chip. The program is none of those it is added to.
 using LayoutKnob = void (*)(const tile::StageProgram&, const LayoutRules&, std::vector<tile::StageProgram>& out);
-inline constexpr std::size_t kLayoutKnobs = 9;  // how many of them layout.cc has
+inline constexpr std::size_t kLayoutKnobs = 10;  // how many of them layout.cc has
 std::span<const LayoutKnob, kLayoutKnobs> layout_knobs();
 
 // What of the operands is cached: everything, nothing, or all but one.

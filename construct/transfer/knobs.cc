@@ -11,6 +11,8 @@
 #include "model/simt/cached_costs.h"
 #include "model/simt/transfer/results.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/staging.h"
+#include "tile/tile_loop.h"
 #include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
@@ -82,6 +84,50 @@ void other_clusters(const StageProgram& p, const LayoutRules& rules, std::vector
 
 void keep_clusters_that_fit(StageProgram& p, const arch::ArchSpec& chip) {
   if (p.cluster.blocks > 1 && !tile::cluster_refusal(p, chip).empty()) p.cluster = {};
+  if (!tile::tile_loop_refusal(p, chip).empty()) p.tile_loop = {};
+}
+
+namespace {
+
+// Results have a place of their own next to the ring, which may cost it stages; false where too few are left.
+bool fit_ring(StageProgram& p, const arch::ArchSpec& chip) {
+  constexpr std::int64_t kRing = 2;  // stages, at least
+  const std::int64_t most = arch::scratchpad_per_block(*arch::scratchpad_of(chip)).n;
+  p.num_stages = std::max(p.num_stages, kRing);
+  while (p.num_stages > kRing && tile::staging_of(p, chip.core).bytes.n > most) --p.num_stages;
+  return tile::staging_of(p, chip.core).bytes.n <= most;
+}
+
+void add_persistent(const StageProgram& p, std::int64_t crews, const LayoutRules& rules,
+                    std::vector<StageProgram>& out) {
+  const std::int64_t blocks = rules.arch.core.count / p.cluster.blocks * p.cluster.blocks;
+  const tile::TileLoop loop{blocks, crews};
+  if (loop == p.tile_loop || blocks < 1 || p.blocks() <= blocks) return;
+  std::optional<StageProgram> q = tile::with_tile_loop(p, loop, rules.arch);
+  if (q && fit_ring(*q, rules.arch)) out.push_back(std::move(*q));
+}
+
+}  // namespace
+
+// A block a core: another one would only do what the crews do. Each of two crews has half of the registers: the tile of
+// all consumer warps is cut along its rows, where one crew's threads are as many.
+void other_tile_loops(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
+  if (!p.by_tma() || p.matrix() == nullptr) return;
+  if (p.is_persistent()) {
+    out.push_back(p);
+    out.back().tile_loop = {};
+  }
+  for (const std::int64_t crews : {1, 2}) add_persistent(p, crews, rules, out);
+  const std::size_t rows = p.matrix()->rows;
+  if (p.tile_loop.crews > 1 || p.mapping[rows].threads % 2 != 0) return;
+  auto mapping = p.mapping;
+  mapping[rows].threads /= 2;
+  tile::Extents step = p.block;
+  step[rows] /= 2;
+  std::vector<StageProgram> halved;
+  StageProgram q = p;
+  q.tile_loop = {};
+  if (add_remade(q, mapping, step, rules, halved)) add_persistent(halved.front(), 2, rules, out);
 }
 
 namespace {

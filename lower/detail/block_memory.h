@@ -55,8 +55,8 @@ class BlockMemory {
 
   // A Barrier: threads may touch what others wrote and read.
   void synchronize(const Crew& by);
-  // A ProxyFence.
-  void publish();
+  // A ProxyFence, of what these threads wrote.
+  void publish(const Crew& by);
 
   // The copy may land at any time from now on: a write now, and one at its wait.
   void launch(const Landing& copy, const Crew& by);

@@ -28,13 +28,19 @@ struct AxisLoop {
   std::int64_t position = 1;  // in a thread's own count of its elements
 };
 
-// Where the tile of a block begins along every spatial axis, as the program numbers its blocks.
+// Where the tile of a block begins along every spatial axis, as the program numbers its blocks; and the tile of that
+// number, whose derived indices are named after `what`.
 std::vector<Affine> block_begins(const tile::StageProgram& p, IndexMaker& maker);
+std::vector<Affine> tile_begins(const tile::StageProgram& p, const Affine& number, const std::string& what,
+                                IndexMaker& maker);
 
 class TileIndices {
  public:
   // `begins`: where the block's tile begins along the spatial axes.
   TileIndices(const tile::StageProgram& p, std::vector<Affine> begins, IndexMaker& maker);
+
+  // From here on the block's tile begins there along the spatial axes: persistent blocks go from tile to tile.
+  void move_to(const std::vector<Affine>& begins);
 
   // The range of a reduced axis that one part of a split covers.
   std::int64_t part_extent(std::size_t axis) const;

@@ -24,7 +24,7 @@ Kernel empty_kernel(const tile::RProgram& program, const std::vector<const tile:
                     const tile::GroupLayout& group, const arch::ArchSpec& chip) {
   Kernel k;
   k.name = "compute_" + stages.back()->space->output.name;
-  k.blocks = stages.back()->blocks();
+  k.blocks = stages.back()->launched_blocks();
   k.cluster = stages.back()->cluster.blocks;
   k.threads = group.threads;
   for (const tile::StageProgram* s : stages) k.threads = std::max(k.threads, s->threads_with_producers(chip.core.warp));
@@ -92,7 +92,8 @@ class GroupLowering {
         programs_(programs),
         chip_(chip),
         block_(block),
-        begins_(block_begins(*programs.back(), block.indices())),
+        begins_(programs.back()->is_persistent() ? std::vector<Affine>(programs.back()->space->spatial)
+                                                 : block_begins(*programs.back(), block.indices())),
         loop_(block.indices(), group.loop ? group.loop->steps : 1,
               group.loop ? tile::live_steps_of_loop(program, group) : tile::LiveSteps{}, begins_),
         kept_(programs.size()),
@@ -239,7 +240,7 @@ class GroupLowering {
   const std::vector<const tile::StageProgram*>& programs_;
   const arch::ArchSpec& chip_;
   BlockBuilder& block_;
-  const std::vector<Affine> begins_;  // of the kernel's block
+  const std::vector<Affine> begins_;  // of the kernel's block; persistent ones move from tile to tile by themselves
   // Where stages are carried on: the group's loop over their steps, what stands in it, and what does behind it.
   const StepLoop loop_;
   Body body_, in_loop_, behind_loop_;

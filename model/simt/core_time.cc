@@ -124,6 +124,10 @@ CoreTime::CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffi
       compute_latency_cycles_(work.compute_latency_cycles),
       sharing_latency_cycles_(work.sharing_latency_cycles) {
   streams_ = c.streams && c.stages_held > 1;
+  if (streams_ && c.program->is_persistent()) {
+    crews_ = static_cast<double>(c.program->tile_loop.crews);
+    tile_ = Phase(steps_ * bounded_by_misses(work.load + work.compute, traffic, m) + work.store, m);
+  }
   // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
   // behind all others.
   const auto warps = static_cast<double>(c.warps);
@@ -173,8 +177,8 @@ void unevenness(const Lanes& blocks, double warps_of_a_block, double partitions,
 TILESCOPE_VECTORS
 void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& networks, Steps& out) const {
   // By value, so that the compiler knows that no lane changes them.
-  const Phase load = load_, compute = compute_, step = step_, store = store_;
-  const bool streams = streams_;
+  const Phase load = load_, compute = compute_, step = step_, store = store_, tile = tile_;
+  const bool streams = streams_, goes_on = crews_ > 0;
   const double stages = stages_, steps = steps_, apart = apart_, launch = block_launch_cycles_,
                staged_wait = staged_wait_cycles_, direct_wait = direct_wait_cycles_, first_wait = first_wait_cycles_,
                compute_latency = compute_latency_cycles_, sharing_latency = sharing_latency_cycles_;
@@ -191,7 +195,9 @@ void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& network
     const double next = stages == 1 ? alone : piped;
     const double any = (asked.launched.of[l] * launch + alone + (steps - 1) * next + sharing_latency) / steps;
     const double of = asked.step.of[l];
-    const double cycles = of == kFirstStep ? alone + first_wait : stages * (of == kFurtherStep ? next : any);
+    // Of persistent blocks the copies of a further tile begin while the one before is computed and stored.
+    const double further = of == kFurtherStep ? next : goes_on ? alone / stages : any;
+    const double cycles = of == kFirstStep ? alone + first_wait : stages * further;
     // Alone, it is at several resources at a time: its phases take as long as the busiest one in each.
     const double core = step.longest(uneven);
     const Phase::Stations stations = step.stations(uneven);
@@ -206,6 +212,8 @@ void CoreTime::lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& network
     out.alone.of[l] = streams ? cycles : apart == 1 ? 0 : waiting + core / apart + core * (1 - 1 / apart) / steps;
     out.use.of[l] = use;
     out.store.of[l] = store.longest(uneven);
+    out.own.of[l] = core;
+    out.tile.of[l] = tile.longest(uneven);
   }
   if (streams) {
     // Nothing queues: what each resource takes for the steps in flight bounds a round.
@@ -286,6 +294,17 @@ void CoreTime::ask(const Rounds& rounds, std::span<const Wave> waves, Networks& 
   }
 }
 
+// The ring is full when a tile begins, as far as its stages go, so that what fills it and what empties it are each busy
+// all the time or wait for the other. One crew stores a tile before it multiplies the next one. With two of them one
+// stores while the other multiplies: a tile takes as long as its products, or half of what one crew does for it, or as
+// long as a resource that both need is busy with it.
+double CoreTime::further_tile(double blocks, double supplied, const Steps& s, std::size_t lane) const {
+  const double products = steps_ * std::max(s.use.of[lane], blocks * s.own.of[lane]);
+  const double crew = products + sharing_latency_cycles_ + blocks * s.store.of[lane];
+  const double consumed = crews_ == 1 ? crew : std::max({products, crew / crews_, blocks * s.tile.of[lane]});
+  return std::max(consumed, steps_ * supplied);
+}
+
 void CoreTime::add_cycles(const Rounds& rounds, std::span<const Wave> waves, const Questions& questions,
                           const Networks& networks, std::span<double> cycles) const {
   std::size_t question = questions.first;
@@ -306,10 +325,20 @@ void CoreTime::add_cycles(const Rounds& rounds, std::span<const Wave> waves, con
     const std::size_t lane = turn.first ? *turn.first : *turn.step;
     const Steps& s = questions.steps[lane / kLanes];
     // A block that has its core to itself overlaps its stores with nothing.
-    const bool alone = streams_ && wave.blocks == 1;
+    const bool alone = streams_ && wave.blocks == 1 && crews_ <= 1;
     const double after = turn.last ? stores_after(wave, s.store.of[lane % kLanes])
                          : alone   ? s.store.of[lane % kLanes]
                                    : 0;
+    if (crews_ > 0 && !turn.first) {
+      const double supplied = round(lane, static_cast<int>(stages_)) / stages_;
+      const double own_stores = crews_ == 1 ? wave.blocks * s.store.of[lane % kLanes] : 0;
+      all +=
+          further_tile(wave.blocks, supplied, s, lane % kLanes) + (turn.last ? std::max(0.0, after - own_stores) : 0);
+      if (t + 1 < rounds.turns.size() && rounds.turns[t + 1].wave == turn.wave) continue;
+      cycles[turn.wave] += all;
+      all = 0;
+      continue;
+    }
     const double first = turn.first ? round(*turn.first, 1) : 0;
     const double step =
         turn.step ? std::max(round(*turn.step, static_cast<int>(stages_)) / stages_, s.use.of[lane % kLanes]) : 0;

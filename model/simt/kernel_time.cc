@@ -228,6 +228,8 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
     : m_(m),
       stages_(stages),
       blocks_(stages.front().counts->blocks),
+      launched_(stages.back().counts->program->is_persistent() ? stages.back().counts->program->launched_blocks()
+                                                               : blocks_),
       occupancy_(occupancy_of(stages)),
       combining_(combining_of(*stages.back().counts, m)) {
   // What each resource alone would take on the core that gets the most blocks.
@@ -252,16 +254,16 @@ KernelTime::KernelTime(std::span<const StageCosts> stages, const Machine& m)
         sum(stages, [&](const StageCosts& of) { return device_cache_time_us(*of.traffic, m, c); });
   first_.busy_us[r.dram] = sum(stages, [&](const StageCosts& c) { return dram_time_us(*c.traffic, m); });
   // The first block waits for none. The last one begins once all are handed out.
-  if (r.dispatch) first_.busy_us[*r.dispatch] = static_cast<double>(blocks_ - 1) * *m.block_interval_us;
+  if (r.dispatch) first_.busy_us[*r.dispatch] = static_cast<double>(launched_ - 1) * *m.block_interval_us;
 }
 
 namespace {
 
 using WaveList = decltype(KernelWaves::list);
 
-// Full waves of so many blocks a core, then the last one with fewer: where it ends, the kernel ends.
-Waves add_waves(double blocks, double per_core, double cores, WaveList& list) {
-  const double at_a_time = per_core * cores;
+// Full waves of so many blocks a core, `at_a_time` on all of them, then the last one with fewer: where it ends, the
+// kernel ends.
+Waves add_waves(double blocks, double per_core, double at_a_time, double cores, WaveList& list) {
   const double full = std::floor(blocks / at_a_time), rest = blocks - full * at_a_time;
   const double last = std::ceil(rest / cores);
   Waves out;
@@ -272,7 +274,7 @@ Waves add_waves(double blocks, double per_core, double cores, WaveList& list) {
   };
   const auto add = [&](bool is_first, bool is_last) {
     Waves::Range range{list.size(), 0};
-    if (!is_last || last == 0) push(per_core, 1, is_first, is_last);
+    if (!is_last || last == 0) push(per_core, at_a_time / (per_core * cores), is_first, is_last);
     // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
     // what CoreTime sees of the overlap between blocks is that of one core alone.
     if (is_last && last > 0)
@@ -301,15 +303,21 @@ double cycles_of(const Waves& waves, std::span<const double> cycles) {
 
 KernelWaves KernelTime::waves() const {
   KernelWaves out;
+  const auto blocks = static_cast<double>(blocks_), cores = static_cast<double>(m_.cores);
   // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
   // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
   double before = 0;
   for (const double part : {1.0, 0.75, 0.5}) {
+    if (launched_ < blocks_) break;
     const double per_core = std::ceil(part * static_cast<double>(occupancy_.blocks_per_core));
-    if (per_core != before)
-      out.residencies.push_back(
-          add_waves(static_cast<double>(blocks_), per_core, static_cast<double>(m_.cores), out.list));
+    if (per_core != before) out.residencies.push_back(add_waves(blocks, per_core, per_core * cores, cores, out.list));
     before = per_core;
+  }
+  // Rounds of persistent blocks, which are as many as the program launches.
+  if (launched_ < blocks_) {
+    const auto per_core = static_cast<double>(occupancy_.blocks_per_core);
+    const double at_a_time = std::min(per_core * cores, static_cast<double>(launched_));
+    out.residencies.push_back(add_waves(blocks, per_core, at_a_time, cores, out.list));
   }
   const auto uneven = [](const StageCosts& s) { return s.counts->shares.uneven(); };
   if (std::any_of(stages_.begin(), stages_.end(), uneven)) {

@@ -14,7 +14,8 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
 }
 
 BlockNeeds needs_of(const Counts& c) {
-  return {c.launched_threads, c.scratchpad, c.registers.needed, c.carried_registers, c.program->registers};
+  return {c.launched_threads,  c.scratchpad,         c.registers.needed,
+          c.carried_registers, c.program->registers, c.program->tile_loop.blocks};
 }
 
 Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
@@ -37,8 +38,10 @@ Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
     std::string_view name;
   };
   const std::int64_t cached = needs.scratchpad.n;
+  const bool persistent = needs.launched > 0;
   const Bound bounds[] = {
-      {m.max_blocks, "blocks"},
+      {persistent ? std::min(m.max_blocks, base::ceil_div(needs.launched, m.cores)) : m.max_blocks,
+       persistent ? "persistent" : "blocks"},
       {m.max_threads / threads, "threads"},
       {warps_held * m.warp / threads, "registers"},
       {cached == 0 ? std::numeric_limits<std::int64_t>::max()
@@ -57,8 +60,9 @@ Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
 std::int64_t held_registers(BlockNeeds needs, const Machine& m) {
   needs.stated_registers = m.registers_per_thread;
   const Occupancy o = occupancy_of(needs, m);
-  const std::int64_t more = std::min({m.registers_per_thread, registers_left(m, needs.threads, o.blocks_per_core),
-                                      o.registers_per_thread + o.registers_per_thread / 10});
+  std::int64_t more = std::min(m.registers_per_thread, registers_left(m, needs.threads, o.blocks_per_core));
+  // Where the number of resident blocks is given, all that is left; indices of tiles live through the loop over steps.
+  if (needs.launched == 0) more = std::min(more, o.registers_per_thread + o.registers_per_thread / 10);
   return std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
 }
 

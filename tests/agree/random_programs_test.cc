@@ -95,6 +95,12 @@ TEST(RandomPrograms, AllReadersAgreeOnClusters) {
   expect_all_agree(generated);
 }
 
+TEST(RandomPrograms, AllReadersAgreeOnPersistentBlocks) {
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_persistent_program(generated.chip); });
+  expect_all_agree(generated);
+}
+
 TEST(RandomPrograms, AllReadersAgreeOnScales) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_scaled_program(generated.chip); });

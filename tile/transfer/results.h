@@ -3,7 +3,7 @@
 // How a block's results reach memory: a variant with one alternative for each way, as in transfer.h. The program's plan
 // for its output selects it. Either every thread stores from registers, or the results are kept in the scratchpad after
 // the last step, where whole rows of them are contiguous. They take the place of the cached tiles, which every thread
-// has read by then.
+// has read by then, or, in persistent blocks, a place of their own.
 
 #include <optional>
 #include <string>

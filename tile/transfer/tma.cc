@@ -42,7 +42,7 @@ bool SimtSchedule::by_tma() const {
 }
 
 std::int64_t SimtSchedule::threads_with_producers(std::int64_t warp) const {
-  return by_tma() ? base::round_up(threads(), warp) + warp : threads();
+  return by_tma() ? base::round_up(threads() * tile_loop.crews, warp) + warp : threads();
 }
 
 std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::TmaSpec& tma) {
@@ -84,10 +84,10 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 
 TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core) {
   if (!p.by_tma() || !core.tma) return {};
-  // Full and empty of every stage; one at which warps meet before results take the place of the tiles; one of the tiles
-  // that are loaded once.
+  // Full and empty of every stage; one for each crew at which its warps meet around their results in the scratchpad;
+  // one of the tiles that are loaded once.
   const bool once = std::any_of(p.operands.begin(), p.operands.end(), [](const OperandPlan& o) { return o.once; });
-  const std::int64_t more = (p.operands.back().cached ? 1 : 0) + (once ? 1 : 0);
+  const std::int64_t more = (p.operands.back().cached ? p.tile_loop.crews : 0) + (once ? 1 : 0);
   return {core.tma->alignment, core.tma->mbarrier, 2 * p.stages_held() + more};
 }
 

@@ -33,7 +33,9 @@ std::optional<tile::StageProgram> with_long_rows(const tile::StageProgram& p, co
 
 // Adds the program with its blocks in clusters of other sizes, along axes whose neighbours have a tile in common.
 void other_clusters(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
-// Has its blocks in clusters no longer where their tiles, or their order, do not allow it.
+// Adds the program with persistent blocks, one for each core of the chip and of one or two crews, or without.
+void other_tile_loops(const tile::StageProgram& p, const LayoutRules& rules, std::vector<tile::StageProgram>& out);
+// Has its blocks in clusters no longer, or persistent, where their tiles, or their order, do not allow it.
 void keep_clusters_that_fit(tile::StageProgram& p, const arch::ArchSpec& chip);
 
 // Adds the program with its results stored the other way, directly or through the scratchpad, where construction may

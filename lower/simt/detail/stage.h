@@ -129,6 +129,7 @@ class Stage {
   std::vector<CachedTile> tiles;  // by operand
   int mbarriers = -1;             // the first one of its own, where TMA loads its tiles (transfer/detail/tma.h)
   ResultRegisters results;
+  std::int64_t crew = 0;  // of persistent blocks, the one whose role is put together (pipeline/tile_rounds.h)
 
  private:
   std::vector<std::size_t> operand_of_;  // by read

@@ -1,46 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "lower/simt/detail/loop_ring.h"
 #include "lower/simt/pipeline/detail/lowering.h"
+#include "lower/simt/pipeline/detail/tile_rounds.h"
 #include "lower/simt/transfer/detail/tma.h"
 
 namespace tilescope::lower {
 
+namespace {
+
+// What both kinds of roles share: the steps of a tile, in the rounds of the block. Uses of the ring count on from tile
+// to tile.
+struct RingUse {
+  RingUse(Stage& s, const StepLoop& loop, const TileRounds& rounds)
+      : use(rounds.round() * s.p.steps() + loop.step), slot(s.maker().quotient(use, 1, s.stages_held(), "slot")) {}
+
+  Affine use, slot;
+};
+
+// Meetings of a crew's warps, each a use of its own: so many around the results of a tile.
+Sync meetings(const Stage& s, const TileRounds& rounds) {
+  const std::int64_t crews = s.p.tile_loop.crews, of_tile = s.p.is_persistent() ? 2 : 0;
+  return [=, crew = s.crew, turn = rounds.turn(), n = std::int64_t{0}](const std::string& note) mutable {
+    base::check(of_tile == 0 || n < of_tile, "a crew meets twice around its results");
+    const Affine use = (turn * of_tile + constant(n++)) * crews + constant(crew);
+    Body body;
+    body.push_back({MbarrierArrive{kMet, use}, {}});
+    body.push_back({MbarrierWait{kMet, use}, note});
+    return body;
+  };
+}
+
+Body consumers(const BlockParts& b, const StepLoop& loop, const TileRounds& rounds) {
+  Stage& s = b.stage;
+  rounds.enter(s);
+  const RingUse ring(s, loop, rounds);
+  Body multiply;
+  multiply.push_back({MbarrierWait{kFull, ring.use}, "the tiles are whole"});
+  multiply = with(std::move(multiply), b.products.start(loop.step, ring.slot));
+  multiply = with(std::move(multiply), b.products.finish(loop.step, ring.slot));
+  const bool clusters = s.block.kernel().cluster > 1;
+  multiply.push_back({MbarrierArrive{kEmpty, ring.use, 0, clusters}, "this warp has read them"});
+  Body computing = b.results.initial();
+  computing = with(std::move(computing), loop.around(std::move(multiply)));
+  computing = with(std::move(computing), b.results.leave(meetings(s, rounds)));
+  return rounds.around(std::move(computing));
+}
+
+Body producers(const BlockParts& b, const StepLoop& loop, const TileRounds& rounds) {
+  Stage& s = b.stage;
+  rounds.enter(s);
+  const RingUse ring(s, loop, rounds);
+  StepPosition at = s.indices.at_step(loop.step);
+  at.step = ring.use;
+  Body copy;
+  copy.push_back(
+      {MbarrierWait{kEmpty, ring.use - constant(s.stages_held())}, "every warp has read the slot's last tiles"});
+  copy.push_back({MbarrierArrive{kFull, ring.use, loaded_bytes(s, false)}, {}});
+  copy = with(std::move(copy), b.transfers.start(at, ring.slot));
+  return rounds.around(loop.around(std::move(copy)));
+}
+
+}  // namespace
+
 Body warp_specialized(const BlockParts& b) {
   Stage& s = b.stage;
   const StepLoop loop = step_loop(s);
-  const Affine ring_stage = s.maker().quotient(loop.step, 1, s.stages_held(), "slot");
-  const StepPosition at = s.indices.at_step(loop.step);
-
-  Body multiply;
-  multiply.push_back({MbarrierWait{kFull, loop.step}, "the tiles are whole"});
-  multiply = with(std::move(multiply), b.products.start(loop.step, ring_stage));
-  multiply = with(std::move(multiply), b.products.finish(loop.step, ring_stage));
-  const bool clusters = s.block.kernel().cluster > 1;
-  multiply.push_back({MbarrierArrive{kEmpty, loop.step, 0, clusters}, "this warp has read them"});
-  Body computing = b.results.initial();
-  computing = with(std::move(computing), loop.around(std::move(multiply)));
-  // Each meeting is a use of its own.
-  const auto sync = [use = std::int64_t{0}](const std::string& note) mutable {
-    Body body;
-    body.push_back({MbarrierArrive{kMet, constant(use)}, {}});
-    body.push_back({MbarrierWait{kMet, constant(use++)}, note});
-    return body;
-  };
-  computing = with(std::move(computing), b.results.leave(sync));
-
-  Body copy;
-  copy.push_back(
-      {MbarrierWait{kEmpty, loop.step - constant(s.stages_held())}, "every warp has read the slot's last tiles"});
-  copy.push_back({MbarrierArrive{kFull, loop.step, loaded_bytes(s, false)}, {}});
-  copy = with(std::move(copy), b.transfers.start(at, ring_stage));
-
-  const std::int64_t threads = s.p.threads();
+  const std::int64_t crews = s.p.tile_loop.crews, threads = s.p.threads();
   WarpSpecialized roles;
-  roles.roles.push_back({"multiply", 0, threads, std::move(computing)});
-  roles.roles.push_back({"copy", threads, s.block.kernel().threads - threads, loop.around(std::move(copy))});
+  std::optional<TileRounds> rounds;
+  for (std::int64_t crew = 0; crew < crews; ++crew) {
+    const std::string number = crews > 1 ? "_" + std::to_string(crew) : "";
+    s.crew = crew;
+    rounds.emplace(s, crew, crews, crews > 1 ? "turn" + number : "round");
+    roles.roles.push_back({"multiply" + number, crew * threads, threads, consumers(b, loop, *rounds)});
+  }
+  if (crews > 1) rounds.emplace(s, 0, 1, "round");
+  const std::int64_t computing = crews * threads;
+  roles.roles.push_back({"copy", computing, s.block.kernel().threads - computing, producers(b, loop, *rounds)});
   Body out;
   out.push_back({std::move(roles), {}});
   return out;

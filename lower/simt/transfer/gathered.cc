@@ -11,15 +11,18 @@ namespace tilescope::lower {
 void GatheredLowering::add_tile() {
   CachedTile t = s_.shape_of_tile(output_);
   t.shared = s_.block.shared(s_.space().output.name + "_tile", s_.block.dtype_of(s_.results.leaving),
-                             t.ring_stage_elements, s_.place.scratchpad, swizzled_row());
+                             t.ring_stage_elements * s_.p.tile_loop.crews, s_.place.scratchpad + s_.staging.results,
+                             swizzled_row());
   s_.tiles[output_] = t;
 }
 
 Affine GatheredLowering::in_tile(const std::vector<Affine>& at) {
-  Affine offset;
+  Affine offset = of_crew();
   for (std::size_t d = 0; d < at.size(); ++d) offset = offset + at[d] * tile().pitch[d];
   return offset;
 }
+
+Affine GatheredLowering::of_crew() const { return constant(s_.crew * tile().ring_stage_elements); }
 
 Statement GatheredLowering::gather() {
   const std::int64_t vector = tile::results_side_by_side(s_.p, arch::widest_access_of(s_.chip));

@@ -43,7 +43,8 @@ CooperativePieces::Piece CooperativePieces::piece(std::int64_t batch) {
   }
   const bool blocked = plan().blocked;
   const std::int64_t each = of_thread();
-  const Affine number = blocked ? s_.maker().thread() * each + turn : turn * s_.p.threads() + s_.maker().thread();
+  const Affine thread = s_.maker().thread() - constant(s_.crew * s_.p.threads());
+  const Affine number = blocked ? thread * each + turn : turn * s_.p.threads() + thread;
   if (blocked && s_.maker().range(turn).high >= each) out.when.push_back({turn, each});
   s_.add_own_thread(out.when);
   if (s_.maker().range(number).high >= of_tile()) out.when.push_back({number, of_tile()});

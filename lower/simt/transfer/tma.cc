@@ -24,7 +24,7 @@ void add_mbarriers(Stage& s) {
   const std::string of = s.p.loop_stages > 1 ? s.space().output.name + "_" : "";
   k.mbarriers.push_back({of + "full", stages, 1, begin});
   k.mbarriers.push_back({of + "empty", stages, computing * k.cluster, begin + bytes});
-  if (s.p.operands.back().cached) k.mbarriers.push_back({"met", 1, computing, begin + 2 * bytes});
+  if (s.p.operands.back().cached) k.mbarriers.push_back({"met", s.p.tile_loop.crews, computing, begin + 2 * bytes});
   if (loaded_bytes(s, true) > 0) k.mbarriers.push_back({of + "once", 1, 1, begin + 2 * bytes});
 }
 

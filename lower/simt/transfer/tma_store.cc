@@ -16,7 +16,7 @@ Affine TmaStoreLowering::in_tile(const std::vector<Affine>& at) {
   const std::size_t last = at.size() - 1;
   // A panel begins as many elements behind the one before it as a box has, less those that its columns are further.
   const Affine panel = s_.maker().quotient(at[last], box, 0, s_.space().output.name + "_panel");
-  Affine offset = panel * (tile::box_elements(s_.p, output_) - box) + at[last] + at[last - 1] * box;
+  Affine offset = of_crew() + panel * (tile::box_elements(s_.p, output_) - box) + at[last] + at[last - 1] * box;
   for (std::size_t d = 0; d + 1 < last; ++d) offset = offset + at[d] * tile().pitch[d];
   return offset;
 }
@@ -29,7 +29,7 @@ Body TmaStoreLowering::written() {
 }
 
 Body TmaStoreLowering::leave_tile() {
-  TileBoxes of = boxes_of_tile(s_, output_, constant(0), s_.indices.at_step(constant(0)).begin);
+  TileBoxes of = boxes_of_tile(s_, output_, of_crew(), s_.indices.at_step(constant(0)).begin);
   Body body = nest(of.loops, {{TmaStore{std::move(of.box)}, {}}}, true);
   body.front().note = "store " + s_.space().output.name;
   return body;

@@ -63,9 +63,10 @@ class CoreTime {
   CoreTime(const Counts& c, const BlockWork& work, const Traffic& traffic, const Machine& m);
 
   // By lane, beside the network: cycles that the core is busy with a step, that a round takes for which nothing else is
-  // there, of a step's use, and of stores.
+  // there, of a step's use, and of stores; of persistent blocks, that the core's own resources are busy with a step,
+  // and with all of a tile.
   struct Steps {
-    Lanes core, alone, use, store;
+    Lanes core, alone, use, store, own, tile;
   };
   // Where a core's questions are among those of the networks, in the order of turns, in each its first step before any
   // other; and what its steps have beside.
@@ -84,6 +85,9 @@ class CoreTime {
   using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
 
   void lay_out(const Rounds::NetworkDemand& asked, NetworkLanes& networks, Steps& steps) const;
+  // Cycles of a further tile of persistent blocks, of which `supplied` are those of a step that the ring's filling
+  // takes.
+  double further_tile(double blocks, double supplied, const Steps& s, std::size_t lane) const;
   int customers(const Wave& wave) const { return static_cast<int>(wave.blocks * apart_); }
 
   Phase load_, compute_, step_, store_;  // `step_`: load and compute
@@ -91,6 +95,10 @@ class CoreTime {
   // A producer warp fills a ring of stages: what it asks for flows through link, caches and scratchpad at the pace of
   // the slowest, and each step takes as long as the one before, so that a full ring never leaves that one idle.
   bool streams_ = false;
+  // Persistent blocks go on from tile to tile, so that the ring is filled once, in the first one; nothing of other
+  // blocks.
+  double crews_ = 0;
+  Phase tile_;        // of persistent blocks: all steps and the stores
   double apart_ = 1;  // warps of a block that meet at no barrier: each goes its own way, as a customer of its own
   double block_launch_cycles_ = 0;
   double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step

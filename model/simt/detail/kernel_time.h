@@ -126,6 +126,7 @@ class KernelTime {
   const Machine& m_;
   std::span<const StageCosts> stages_;
   std::int64_t blocks_;
+  std::int64_t launched_;  // fewer where persistent blocks take several tiles, which blocks_ counts, in turn
   Occupancy occupancy_;
   Part first_;  // but for what elapses
   std::optional<Combining> combining_;

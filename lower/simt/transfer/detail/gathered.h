@@ -17,6 +17,8 @@ class GatheredLowering : public ResultsLowering {
  protected:
   void add_tile() override;
   const CachedTile& tile() const { return s_.tiles[output_]; }
+  // Where the tile of the crew begins that the statements are for.
+  Affine of_crew() const;
   // Bytes of the tile's rows that are swizzled; here none are.
   virtual base::Bytes swizzled_row() const { return {0}; }
   // The element of the tile at coordinates of it; here row by row.

@@ -8,8 +8,8 @@
 namespace tilescope::lower {
 
 // The mbarriers of a stage behind Stage::mbarriers, a ring each (Kernel::mbarriers): full, tiles have arrived; empty,
-// consumers have read them; and where results pass through the scratchpad, one at which the computing warps sync. In a
-// ring around a group's loop, one of the tiles that are loaded once.
+// consumers have read them; and where results pass through the scratchpad, one at which the warps of a crew sync, a
+// stage for each crew. In a ring around a group's loop, one of the tiles that are loaded once.
 inline constexpr int kFull = 0, kEmpty = 1, kMet = 2, kOnce = 2;
 
 // Bytes of the tiles of a step, or of those that are loaded once.
