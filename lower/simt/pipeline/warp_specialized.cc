@@ -19,9 +19,10 @@ Body warp_specialized(const BlockParts& b) {
   multiply = with(std::move(multiply), b.products.start(loop.step, ring_stage));
   multiply = with(std::move(multiply), b.products.finish(loop.step, ring_stage));
   const bool clusters = s.block.kernel().cluster > 1;
-  multiply.push_back({MbarrierArrive{kEmpty, loop.step, 0, clusters}, "this warp has read them"});
-  Body computing = b.results.initial();
-  computing = with(std::move(computing), loop.around(std::move(multiply)));
+  multiply = with(std::move(multiply), b.products.release(kEmpty, loop.step, clusters));
+  const bool apart = b.products.issues_apart();
+  Body steps = loop.around(std::move(multiply));
+  Body computing = apart ? b.products.collect() : with(b.results.initial(), std::move(steps));
   // Each meeting is a use of its own.
   const auto sync = [use = std::int64_t{0}](const std::string& note) mutable {
     Body body;
@@ -37,10 +38,12 @@ Body warp_specialized(const BlockParts& b) {
   copy.push_back({MbarrierArrive{kFull, loop.step, loaded_bytes(s, false)}, {}});
   copy = with(std::move(copy), b.transfers.start(at, ring_stage));
 
-  const std::int64_t threads = s.p.threads();
+  const std::int64_t threads = s.p.threads(), warp = s.chip.core.warp;
   WarpSpecialized roles;
-  roles.roles.push_back({"multiply", 0, threads, std::move(computing)});
-  roles.roles.push_back({"copy", threads, s.block.kernel().threads - threads, loop.around(std::move(copy))});
+  roles.roles.push_back({apart ? "results" : "multiply", 0, threads, std::move(computing)});
+  roles.roles.push_back(
+      {"copy", threads, apart ? warp : s.block.kernel().threads - threads, loop.around(std::move(copy))});
+  if (apart) roles.roles.push_back({"multiply", threads + warp, warp, with(std::move(steps), b.products.commit())});
   Body out;
   out.push_back({std::move(roles), {}});
   return out;

@@ -36,6 +36,7 @@ struct CoreLimits {
   bool separate_sums = false;      // sums of matrix instructions are in others, as many
   std::int64_t assumed_block = 0;  // threads that the compiler leaves registers for where none are stated
   std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
+  std::int64_t tensor_columns = 0, tensor_granule = 1;  // of tensor memory, of which a block takes a power of two
 };
 
 struct Machine {
@@ -54,6 +55,8 @@ struct Machine {
   Rate scratchpad;            // bank passes
   Banks banks;
   Cycle scratchpad_latency{};
+  Rate tensor_reads;  // bytes that the warps of one partition read of tensor memory
+  Cycle tensor_latency{};
   std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any
   Cycle line_interval{};                // between lines that a core's TMA engine requests
   Cycle cluster_latency{};              // from a warp's arrival to an mbarrier of another block of its cluster
