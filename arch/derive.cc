@@ -58,10 +58,14 @@ BytesPerSecond bandwidth_of(const ArchSpec& a, const CacheLevel& level) {
 BytesPerSecond bandwidth_of(const ArchSpec& a, const ScratchpadLevel& level) {
   return {bytes_per_cycle(level) * per_second(a.clock) * instances_of(a, level)};
 }
+BytesPerSecond bandwidth_of(const ArchSpec& a, const TensorLevel& level) {
+  return {static_cast<double>(level.width.n) * per_second(a.clock) * instances_of(a, level)};
+}
 BytesPerSecond bandwidth_of(const ArchSpec& a, const Level& level) {
   if (const auto* dram = std::get_if<DramLevel>(&level)) return bandwidth_of(a, *dram);
   if (const auto* cache = std::get_if<CacheLevel>(&level)) return bandwidth_of(a, *cache);
   if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level)) return bandwidth_of(a, *scratchpad);
+  if (const auto* tensor = std::get_if<TensorLevel>(&level)) return bandwidth_of(a, *tensor);
   return {0};
 }
 
@@ -91,6 +95,7 @@ Bytes transaction_of(const ScratchpadLevel& level) {
   return level.load ? level.bank_width : level.bank_width * level.banks;
 }
 Bytes transaction_of(const RegisterLevel&) { return {kRegisterBytes}; }
+Bytes transaction_of(const TensorLevel&) { return {kRegisterBytes}; }
 Bytes transaction_of(const Level& level) {
   return std::visit([](const auto& l) { return transaction_of(l); }, level);
 }
@@ -119,6 +124,14 @@ double ratio_of(const ArchSpec& a, std::string_view key) {
 }
 
 Bytes scratchpad_per_block(const ScratchpadLevel& level) { return level.per_block.value_or(level.capacity); }
+
+std::int64_t tensor_columns(const TensorLevel& level) { return level.capacity.n / (level.lanes * kRegisterBytes); }
+
+std::int64_t allocated_columns(const TensorLevel& level, std::int64_t columns) {
+  std::int64_t out = level.granule;
+  while (out < columns) out *= 2;
+  return out;
+}
 
 std::int64_t registers_per_core(const RegisterLevel& level) { return level.capacity.n / kRegisterBytes; }
 

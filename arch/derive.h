@@ -26,6 +26,7 @@ Hertz clock_of(const ArchSpec& a, const CacheLevel& level);
 BytesPerSecond bandwidth_of(const ArchSpec& a, const DramLevel& level);
 BytesPerSecond bandwidth_of(const ArchSpec& a, const CacheLevel& level);
 BytesPerSecond bandwidth_of(const ArchSpec& a, const ScratchpadLevel& level);
+BytesPerSecond bandwidth_of(const ArchSpec& a, const TensorLevel& level);
 BytesPerSecond bandwidth_of(const ArchSpec& a, const Level& level);
 
 // Bytes per cycle of the core clock that one core gets from a level of core scope.
@@ -39,11 +40,12 @@ BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link);
 FlopsPerSecond peak_of(const ArchSpec& a, const ComputeSpec& unit);
 
 // The smallest amount that a level moves at once: DRAM width x burst; a cache sector; scratchpad banks x bank_width, or
-// one bank_width if the scratchpad has `load`; one register.
+// one bank_width if the scratchpad has `load`; one register; a column of one lane of tensor memory.
 Bytes transaction_of(const DramLevel& level);
 Bytes transaction_of(const CacheLevel& level);
 Bytes transaction_of(const ScratchpadLevel& level);
 Bytes transaction_of(const RegisterLevel& level);
+Bytes transaction_of(const TensorLevel& level);
 Bytes transaction_of(const Level& level);
 
 // The smallest amount that a core moves from or to the levels of device scope: a sector of their innermost cache or,
@@ -68,6 +70,11 @@ double ratio_of(const ArchSpec& a, std::string_view key);
 
 // The most scratchpad that one block may use.
 Bytes scratchpad_per_block(const ScratchpadLevel& level);
+
+// Columns of tensor memory, and those that a block takes which needs `columns`: a granule, or twice as much until they
+// fit.
+std::int64_t tensor_columns(const TensorLevel& level);
+std::int64_t allocated_columns(const TensorLevel& level, std::int64_t columns);
 
 // 32-bit registers of one core.
 std::int64_t registers_per_core(const RegisterLevel& level);

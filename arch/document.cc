@@ -145,6 +145,7 @@ Map derived_of(const ArchSpec& chip, const Level& level) {
   if (spec_of(level).scope == Scope::kCore) {
     if (const auto* cache = std::get_if<CacheLevel>(&level))
       add(derived, "per_core_cycle", "_bytes", bytes_per_core_cycle(chip, *cache));
+    if (const auto* tensor = std::get_if<TensorLevel>(&level)) write(derived, "columns", tensor_columns(*tensor));
     if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level))
       add(derived, "per_core_cycle", "_bytes", bytes_per_core_cycle(chip, *scratchpad));
   }

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
+
 namespace tilescope::arch {
 namespace {
 
@@ -123,6 +126,7 @@ class FragmentCheck {
     const bool fragment = c_.m > 1 && c_.n > 1;
     for (const auto& [key, given] : {std::pair{"threads", c_.threads.has_value()},
                                      {"operands", c_.operands.has_value()},
+                                     {"accumulators", c_.accumulators.has_value()},
                                      {"fragments", c_.fragments.has_value()},
                                      {"load", c_.load.has_value()},
                                      {"spelling", c_.spelling.has_value()}})
@@ -132,6 +136,7 @@ class FragmentCheck {
     if (c_.threads && a_.core.max_block_threads > 0 && *c_.threads > a_.core.max_block_threads)
       add({"threads"}, fmt::format("{} threads are more than a block's {}", *c_.threads, a_.core.max_block_threads));
     if (c_.operands) check_operands();
+    if (c_.accumulators) check_accumulators();
     if (c_.max_n && !divides(c_.n, *c_.max_n))
       add({"shape", "max_n"}, fmt::format("{} columns are no multiple of n, {}", *c_.max_n, c_.n));
     if (!fragment) return;
@@ -156,6 +161,30 @@ class FragmentCheck {
     if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c_.operands) == scratchpads.end())
       add({"operands"},
           fmt::format("no scratchpad is named '{}'{}", *c_.operands, base::did_you_mean(*c_.operands, scratchpads)));
+  }
+
+  void check_accumulators() {
+    const TensorLevel* tensor = tensor_memory_of(a_);
+    if (tensor == nullptr || tensor->name != *c_.accumulators)
+      return add({"accumulators"}, fmt::format("no level of kind tensor is named '{}'", *c_.accumulators));
+    if (!c_.operands) add({"accumulators"}, "an instruction with sums in tensor memory reads a scratchpad (operands)");
+    if (base::size_of(c_.accumulate).n != kRegisterBytes)
+      add({"accumulate"}, fmt::format("{} fills no column of 4 B of {}", base::name_of(c_.accumulate), tensor->name));
+    if (c_.m != tensor->lanes || c_.threads != tensor->lanes)
+      add({"shape", "m"}, fmt::format("{} rows for {} threads: each of {}'s {} lanes has one row and one thread", c_.m,
+                                      c_.threads.value_or(a_.core.warp), tensor->name, tensor->lanes));
+    else if (c_.fragments && c_.fragments->c != rows_of_lanes())
+      add({"fragments", "c"}, "expected a row a lane and its columns in order, as tensor memory has them");
+    if (c_.max_n.value_or(c_.n) > tensor_columns(*tensor))
+      add({"shape", "max_n"}, fmt::format("{} columns are more than the {} of {}", c_.max_n.value_or(c_.n),
+                                          tensor_columns(*tensor), tensor->name));
+  }
+
+  FragmentMap rows_of_lanes() const {
+    FragmentMap out;
+    for (std::int64_t row = 1; row < c_.m; row *= 2) out.lanes.push_back({FragmentAxis::kRow, row});
+    for (std::int64_t column = 1; column < c_.n; column *= 2) out.elements.push_back({FragmentAxis::kColumn, column});
+    return out;
   }
 
   void check_maps() {

@@ -29,6 +29,9 @@ Standing place_in_gpu(const Level& level) {
     case Kind::kRegister:
       if (scope == Scope::kThread) return {Role::kRegisters, {}, false};
       return unknown(fmt::format("no reader of class gpu knows a {}; registers have thread scope", in_words(level)));
+    case Kind::kTensor:
+      if (scope == Scope::kCore) return {Role::kTensorMemory, {}, false};
+      return unknown(fmt::format("no reader of class gpu knows a {}; a tensor memory has core scope", in_words(level)));
   }
   return {};
 }
@@ -44,6 +47,8 @@ Standing place_in_bsp(const Level& level) {
       return {Role::kScratchpad, {}, false};
     case Kind::kRegister:
       return {Role::kRegisters, {}, false};
+    case Kind::kTensor:
+      return unknown(fmt::format("no reader of class bsp knows a {}", in_words(level)));
   }
   return {};
 }
@@ -94,9 +99,10 @@ const CacheLevel* core_cache_of(const ArchSpec& a) {
 }
 const ScratchpadLevel* scratchpad_of(const ArchSpec& a) { return level_of<ScratchpadLevel>(a); }
 const RegisterLevel* registers_of(const ArchSpec& a) { return level_of<RegisterLevel>(a); }
+const TensorLevel* tensor_memory_of(const ArchSpec& a) { return level_of<TensorLevel>(a); }
 
 Hierarchy hierarchy_of(const ArchSpec& a) {
-  Hierarchy h{registers_of(a), scratchpad_of(a), core_cache_of(a), {}, dram_of(a)};
+  Hierarchy h{registers_of(a), tensor_memory_of(a), scratchpad_of(a), core_cache_of(a), {}, dram_of(a)};
   for (auto l = a.memory.rbegin(); l != a.memory.rend(); ++l)
     if (const auto* cache = std::get_if<CacheLevel>(&*l); cache != nullptr && cache->scope == Scope::kDevice)
       if (h.device_caches.size() < kMaxDeviceCaches) h.device_caches.push_back(cache);

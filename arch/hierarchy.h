@@ -17,7 +17,7 @@ namespace tilescope::arch {
 inline constexpr base::Bytes kAllocationAlignment{256};
 
 // From the thread outwards.
-enum class Role : std::uint8_t { kRegisters, kScratchpad, kCoreCache, kDeviceCache, kDram };
+enum class Role : std::uint8_t { kRegisters, kTensorMemory, kScratchpad, kCoreCache, kDeviceCache, kDram };
 
 // The most caches of device scope that model and simulator support; the loader refuses more.
 inline constexpr std::size_t kMaxDeviceCaches = 4;
@@ -36,6 +36,7 @@ Standing standing_of(const Level& level, ChipClass chip_class);
 // The levels of a chip by role; null or empty where it has none. Points into the chip.
 struct Hierarchy {
   const RegisterLevel* registers = nullptr;
+  const TensorLevel* tensor_memory = nullptr;   // of a core
   const ScratchpadLevel* scratchpad = nullptr;  // of a core
   const CacheLevel* core_cache = nullptr;       // of a core (L1)
   // From the cache that requests of the cores reach first (L2) to the one next to the DRAM.
@@ -56,6 +57,7 @@ const CacheLevel* device_cache_of(const ArchSpec& a);
 const CacheLevel* core_cache_of(const ArchSpec& a);
 const ScratchpadLevel* scratchpad_of(const ArchSpec& a);
 const RegisterLevel* registers_of(const ArchSpec& a);
+const TensorLevel* tensor_memory_of(const ArchSpec& a);
 
 // "dram, cache of device scope, ...": what a level is, in words.
 std::string in_words(const Level& level);

@@ -51,7 +51,7 @@ inline std::vector<std::string_view> names_of<Scope>() {
 }
 template <>
 inline std::vector<std::string_view> names_of<Kind>() {
-  return {"dram", "cache", "scratchpad", "register"};
+  return {"dram", "cache", "scratchpad", "register", "tensor"};
 }
 template <>
 inline std::vector<std::string_view> names_of<AddressMapping>() {
@@ -121,7 +121,7 @@ inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core
                                                     {"link.", "spread", "latency_spread"},
                                                     {"", "launch", "launch_overhead"}};
 
-inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};
+inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister, Kind::kTensor};
 
 template <class E>
 std::string_view name_of_choice(E value) {

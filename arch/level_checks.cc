@@ -23,6 +23,7 @@ Factor clock_factor(const ArchSpec& a, const CacheLevel& l) {
   return l.clock ? factor(l, "clock", l.clock->n) : Factor{{"clock"}, a.clock.n};
 }
 Factor clock_factor(const ArchSpec& a, const ScratchpadLevel&) { return {{"clock"}, a.clock.n}; }
+Factor clock_factor(const ArchSpec& a, const TensorLevel&) { return {{"clock"}, a.clock.n}; }
 
 // How many there are of a level.
 Factor instances(const ArchSpec& a, const LevelSpec& l) {
@@ -361,6 +362,15 @@ void check_registers(const RegisterLevel& l, Complaints& complaints) {
                    {{"memory", l.name, "per_thread"}});
 }
 
+void check_tensor(const ArchSpec& a, const TensorLevel& l, Complaints& complaints) {
+  if (l.capacity.n % (l.lanes * kRegisterBytes) != 0 || !divides(l.granule, tensor_columns(l)))
+    complaints.add(
+        {"memory", l.name, "capacity"},
+        fmt::format("{} B are no whole granules of {} columns of 4 B in {} lanes", l.capacity.n, l.granule, l.lanes),
+        {{"memory", l.name, "lanes"}, {"memory", l.name, "granule"}});
+  complaints.require_product({factor(l, "width", l.width), clock_factor(a, l), instances(a, l)});
+}
+
 // A chip whose readers have threads wait for loads says how long; what it says and could not be read is reported.
 void require_latency(const ArchSpec& a, const Level& level, Complaints& complaints) {
   const std::string& name = spec_of(level).name;
@@ -383,6 +393,7 @@ void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& di
     if (const auto* cache = std::get_if<CacheLevel>(&level)) check_cache(a, *cache, complaints);
     if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level)) check_scratchpad(a, *scratchpad, complaints);
     if (const auto* registers = std::get_if<RegisterLevel>(&level)) check_registers(*registers, complaints);
+    if (const auto* tensor = std::get_if<TensorLevel>(&level)) check_tensor(a, *tensor, complaints);
   }
 }
 

@@ -28,7 +28,9 @@ std::vector<Path> causes_of(const Level& level) {
   if (kind_of(level) == Kind::kDram) return {own("clock"), own("rate"), own("channels"), own("width")};
   std::vector<Path> causes;
   const auto* cache = std::get_if<CacheLevel>(&level);
-  if (cache != nullptr)
+  if (kind_of(level) == Kind::kTensor)
+    causes = {own("width")};
+  else if (cache != nullptr)
     causes = {own("slices"), own("width")};
   else
     causes = {own("banks"), own("bank_width"), own("width"), own("load"), own("store")};

@@ -264,6 +264,9 @@ void ChipReader::levels(const Key& key, std::vector<Level>& levels) {
       case Kind::kRegister:
         inner.read_level<RegisterLevel>(e.key, levels);
         break;
+      case Kind::kTensor:
+        inner.read_level<TensorLevel>(e.key, levels);
+        break;
     }
   }
 }

@@ -131,9 +131,9 @@ const Shape& chip_shape() {
 }
 
 const std::vector<Field>& level_fields(Kind kind) {
-  static const std::array<std::vector<Field>, 4> fields = {fields_of_kind<DramLevel>(), fields_of_kind<CacheLevel>(),
-                                                           fields_of_kind<ScratchpadLevel>(),
-                                                           fields_of_kind<RegisterLevel>()};
+  static const std::array<std::vector<Field>, 5> fields = {
+      fields_of_kind<DramLevel>(), fields_of_kind<CacheLevel>(), fields_of_kind<ScratchpadLevel>(),
+      fields_of_kind<RegisterLevel>(), fields_of_kind<TensorLevel>()};
   return fields[static_cast<std::size_t>(kind)];
 }
 

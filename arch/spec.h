@@ -40,7 +40,7 @@ inline constexpr std::int64_t kRegisterBytes = 4;
 enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
 // Which part of the chip owns one instance of a level.
 enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };
-enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
+enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister, kTensor };
 // Order of the address fields in a DRAM channel, which decides where consecutive rows lie.
 enum class AddressMapping : std::uint8_t { kRoRaBgBaCoCh, kRoBaRaBgCoCh };
 // The banks that one refresh of a DRAM occupies: all banks of a rank, or one bank after the other.
@@ -177,11 +177,12 @@ struct ComputeSpec {
   std::string name;
   Dtype dtype{};
   Dtype accumulate{};
-  std::int64_t m = 1, n = 1, k = 1;       // multiply-adds of one instruction: 1x1x1 for one thread, more for a fragment
-  std::optional<std::int64_t> max_n;      // most columns of one instruction, in steps of n; n where absent
-  std::optional<std::int64_t> threads;    // of a fragment: threads that execute it together; a warp where absent
-  std::optional<std::string> operands;    // scratchpad that operands are read from; they are in registers where absent
-  std::optional<FragmentSpec> fragments;  // for an instruction of several rows and columns; unknown where absent
+  std::int64_t m = 1, n = 1, k = 1;     // multiply-adds of one instruction: 1x1x1 for one thread, more for a fragment
+  std::optional<std::int64_t> max_n;    // most columns of one instruction, in steps of n; n where absent
+  std::optional<std::int64_t> threads;  // of a fragment: threads that execute it together; a warp where absent
+  std::optional<std::string> operands;  // scratchpad that operands are read from; they are in registers where absent
+  std::optional<std::string> accumulators;  // tensor memory that sums are kept in; they are in registers where absent
+  std::optional<FragmentSpec> fragments;    // for an instruction of several rows and columns; unknown where absent
   std::optional<FragmentLoad> load;
   std::optional<Spelling> spelling;
   std::int64_t per_core = 0;               // multiply-adds per cycle and core
@@ -321,8 +322,18 @@ struct RegisterLevel : LevelSpec {
   bool operator==(const RegisterLevel&) const = default;
 };
 
+// A core's memory of matrix instructions (NVIDIA's tensor memory): they add up in it, threads read their results there.
+// It has columns of 32 bits in every lane, which a block allocates in all lanes at once. A thread reaches one lane.
+struct TensorLevel : AddressedLevel {
+  std::int64_t lanes = 0;
+  std::int64_t granule = 1;  // columns that are allocated together; of more a block gets a power of two
+  Bytes width;               // that a core's warps read of it a cycle, each partition an equal share
+
+  bool operator==(const TensorLevel&) const = default;
+};
+
 // One level of the memory hierarchy; the alternatives are in the order of Kind.
-using Level = std::variant<DramLevel, CacheLevel, ScratchpadLevel, RegisterLevel>;
+using Level = std::variant<DramLevel, CacheLevel, ScratchpadLevel, RegisterLevel, TensorLevel>;
 
 inline Kind kind_of(const Level& level) { return static_cast<Kind>(level.index()); }
 inline const LevelSpec& spec_of(const Level& level) {

@@ -64,6 +64,9 @@ struct Describe {
     return {fmt::format("{} banks of {}", l.banks, text(l.bank_width)),
             fmt::format("{} for one block", text(arch::scratchpad_per_block(l)))};
   }
+  std::vector<std::string> operator()(const arch::TensorLevel& l) const {
+    return {fmt::format("{} columns of 4 B in {} lanes", arch::tensor_columns(l), l.lanes)};
+  }
   std::vector<std::string> operator()(const arch::RegisterLevel& l) const {
     return {l.per_thread ? fmt::format("{} registers of 4 B a thread at most", *l.per_thread) : ""};
   }

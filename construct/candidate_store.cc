@@ -5,6 +5,7 @@
 
 #include "arch/derive.h"
 #include "model/simt/registers.h"
+#include "tile/microkernel/tcgen05.h"
 #include "tile/staging.h"
 
 namespace tilescope::construct {
@@ -89,6 +90,7 @@ CandidateStore::Id CandidateStore::add(StageProgram&& p) {
   c.program = std::move(p);
   c.threads = c.program.threads_with_producers(counted_by_.warp);
   c.scratchpad = tile::staging_of(c.program, counted_by_.engines).bytes;
+  c.tensor_columns = tile::tensor_columns_of(c.program);
   c.tiles = first_of(by_tiles_, hash_of_tiles(c.program), id, same_tiles);
   c.size = first_of(by_size_, hash_of_size(c.program), id, same_size);
   by_hash_.emplace(hash, id);

@@ -52,6 +52,7 @@ class Construction {
     if (expected != nullptr) place_ = expected->place_of(a);
     const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     scratchpad_bytes_ = scratchpad == nullptr ? 0 : arch::scratchpad_per_block(*scratchpad).n;
+    if (const arch::TensorLevel* tensor = arch::tensor_memory_of(a)) tensor_columns_ = arch::tensor_columns(*tensor);
   }
 
   std::vector<Evaluated> best() {
@@ -265,7 +266,8 @@ class Construction {
 
   // As tile::fits says of a program that does not state its registers yet.
   bool fits(const Candidate& c) const {
-    return c.threads <= arch_.core.max_block_threads && c.scratchpad.n <= scratchpad_bytes_;
+    return c.threads <= arch_.core.max_block_threads && c.scratchpad.n <= scratchpad_bytes_ &&
+           c.tensor_columns <= tensor_columns_;
   }
 
   // The program, with its rows as they are where it does not fit with them placed.
@@ -317,7 +319,7 @@ class Construction {
   std::size_t keep_;
   GrowthLimits limits_;
   double least_of_all_;
-  std::int64_t scratchpad_bytes_ = 0;
+  std::int64_t scratchpad_bytes_ = 0, tensor_columns_ = 0;
   Ranking ranking_;
   std::vector<Known> known_;  // by candidate
   // What has been tried of a candidate: nothing, other layouts and the tiles beside it, each staging too.

@@ -40,22 +40,26 @@ struct Index {
   bool operator==(const Index&) const = default;
 };
 
-enum class Space : std::uint8_t { kGlobal, kShared, kRegister };
+enum class Space : std::uint8_t { kGlobal, kShared, kRegister, kTensor };
 
-// An array in the module's memory, in a block's scratchpad, or in one thread's registers.
+// An array in the module's memory, in a block's scratchpad, in one thread's registers, or in each lane of a block's
+// tensor memory, where an element is a column of 32 bits.
 struct Buffer {
   std::string name;
   Space space{};
   base::Dtype dtype{};
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
-  std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
+  std::int64_t offset_bytes = 0;  // kShared, kTensor: where it begins in the block's scratchpad, in every lane
   // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0: no swizzle. Only TmaBox,
   // Wgmma and copies between a piece and registers access a swizzled array, and their offsets ignore the swizzle.
   std::int64_t swizzled_row = 0;
 
   bool operator==(const Buffer&) const = default;
 };
+
+// Bytes of a column of tensor memory in one lane.
+inline constexpr std::int64_t kColumnBytes = 4;
 
 // Bytes of the pieces of a swizzled row that stay together (PTX ISA, "Swizzling Modes").
 inline constexpr std::int64_t kSwizzledPiece = 16;

@@ -26,10 +26,12 @@ std::vector<std::vector<std::size_t>> overlaps_of(const Kernel& k) {
 void BlockMemory::begin_block() {
   shared_.assign(k_.buffers.size(), {});
   registers_.assign(k_.buffers.size(), {});
+  tensor_.assign(k_.buffers.size(), {});
   for (std::size_t b = 0; b < k_.buffers.size(); ++b) {
     const Buffer& buffer = k_.buffers[b];
     const auto n = static_cast<std::size_t>(buffer.elements);
     if (buffer.space == Space::kShared) shared_[b].resize(n);
+    if (buffer.space == Space::kTensor) tensor_[b].resize(n * static_cast<std::size_t>(tensor_lanes(k_)));
     if (buffer.space != Space::kRegister) continue;
     registers_[b].value.assign(n * static_cast<std::size_t>(k_.threads), 0);
     registers_[b].written.assign(n * static_cast<std::size_t>(k_.threads), 0);
@@ -40,6 +42,9 @@ void BlockMemory::begin_block() {
 
 void BlockMemory::end_block() const {
   if (!landings_.empty()) throw Mistake("an asynchronous copy that no thread waited for", 0);
+  for (std::size_t b = 0; b < tensor_.size(); ++b)
+    for (const Cell& c : tensor_[b])
+      if (c.written && !c.read) throw Mistake(fmt::format("sums of {} that no thread reads", k_.buffers[b].name), 0);
 }
 
 std::int64_t BlockMemory::begin_of(const Access& a, std::int64_t elements, const Crew& by, std::int64_t t,
@@ -48,7 +53,7 @@ std::int64_t BlockMemory::begin_of(const Access& a, std::int64_t elements, const
   const Buffer& b = k_.buffers[static_cast<std::size_t>(a.buffer)];
   if (at < 0 || at + elements > b.elements)
     throw Mistake(fmt::format("{}[{}]..[{}] is outside its {} elements", b.name, at, at + elements - 1, b.elements), t);
-  if (b.space != Space::kRegister && at % elements != 0)
+  if (b.space != Space::kRegister && b.space != Space::kTensor && at % elements != 0)
     throw Mistake(fmt::format("{}[{}] is no multiple of the access's {} elements", b.name, at, elements), t);
   return at;
 }
@@ -118,6 +123,32 @@ double& BlockMemory::sum(std::size_t buffer, std::int64_t at, std::int64_t t, bo
   if (registers_[buffer].written[i] == 0)
     throw Mistake(fmt::format("{}[{}] is added to and no thread wrote it", k_.buffers[buffer].name, at), t);
   return registers_[buffer].value[i];
+}
+
+double& BlockMemory::tensor_sum(std::size_t buffer, std::int64_t at, std::int64_t lane, bool adds, const Crew& by) {
+  Cell& c = cell(buffer, at, lane);
+  const std::string& name = k_.buffers[buffer].name;
+  if (c.read && !by.knows(c.read_by, c.read_at))
+    throw Mistake(fmt::format("{}[{}] is added to and may still be read", name, at), by.first);
+  if (!adds) c.value = 0;
+  if (adds && !c.written) throw Mistake(fmt::format("{}[{}] is added to and no product wrote it", name, at), by.first);
+  c.written = true;
+  c.read = false;
+  c.written_by = by.number;
+  c.written_at = by.seen[by.number];
+  return c.value;
+}
+
+double BlockMemory::read_tensor(std::size_t buffer, std::int64_t at, const Crew& by, std::int64_t t) {
+  Cell& c = cell(buffer, at, t % tensor_lanes(k_));
+  const std::string& name = k_.buffers[buffer].name;
+  if (!c.written) throw Mistake(fmt::format("{}[{}] is read and no product wrote it", name, at), t);
+  if (!by.knows(c.written_by, c.written_at))
+    throw Mistake(fmt::format("{}[{}] is read before the commit of its products was waited for", name, at), t);
+  c.read = true;
+  c.read_by = by.number;
+  c.read_at = by.seen[by.number];
+  return c.value;
 }
 
 void BlockMemory::synchronize(const Crew& by) {

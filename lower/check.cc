@@ -186,6 +186,18 @@ void check_swizzled(const CheckedKernel& of, const Buffer& b, const std::string&
              least);
 }
 
+void check_tensor(const CheckedKernel& of, const Buffer& b, const std::string& path) {
+  const arch::TensorLevel* level = arch::tensor_memory_of(of.chip);
+  if (level == nullptr) return of.wrong(path, "{} has no tensor memory, a level of kind tensor", of.chip.name);
+  const std::int64_t has = arch::tensor_columns(*level), first = b.offset_bytes / kColumnBytes;
+  if (base::size_of(b.dtype).n != kColumnBytes || b.offset_bytes % kColumnBytes != 0)
+    of.wrong(path, "{} of {} at byte {}: elements are columns of {} B", b.name, base::name_of(b.dtype), b.offset_bytes,
+             kColumnBytes);
+  else if (first < 0 || first > has - b.elements)
+    of.wrong(path, "{} of {} columns at column {}: {} has {} (memory.{}.capacity)", b.name, b.elements, first,
+             of.chip.name, has, level->name);
+}
+
 void check_cluster(const CheckedKernel& of) {
   const Kernel& k = of.k;
   if (k.cluster == 1) return;
@@ -256,6 +268,7 @@ void check_sizes(const CheckedKernel& of) {
       continue;
     }
     if (x.space == Space::kRegister) registers += x.elements;
+    if (x.space == Space::kTensor) check_tensor(of, x, path);
     if (x.space != Space::kShared) continue;
     if (x.offset_bytes < 0 || x.offset_bytes > k.shared_bytes - x.elements * size)
       of.wrong(path, "{} of {} B at byte {} ends beyond the block's {} B", x.name, x.elements * size, x.offset_bytes,

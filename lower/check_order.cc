@@ -93,7 +93,7 @@ struct Stopped {
 // Statements that no thread waits at and that no wait is for; a Barrier ends where all threads go one way.
 template <class S>
 concept MattersNot = OneOf<S, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
-                           Barrier, ClusterBarrier, TmaStore>;
+                           Barrier, ClusterBarrier, TmaStore, Tcgen05Mma, Tcgen05Load>;
 
 // The statements of the blocks of a cluster that wait or are waited for, without what they move.
 class Progress {
@@ -166,14 +166,12 @@ class Progress {
   bool find(const std::vector<Statement>& body) {
     bool any = false;
     for (const Statement& s : body) {
-      bool matters = std::visit(
-          Visitor{[](const Copy& c) { return c.asynchronous; },
-                  [](const OneOf<Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad> auto&) {
-                    return true;
-                  },
-                  [](const OneOf<Loop, If> auto&) { return false; },  // what is in them does
-                  [](const MattersNot auto&) { return false; }},
-          s.what);
+      bool matters = std::visit(Visitor{[](const Copy& c) { return c.asynchronous; },
+                                        [](const OneOf<Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait,
+                                                       TmaLoad, Tcgen05Commit> auto&) { return true; },
+                                        [](const OneOf<Loop, If> auto&) { return false; },  // what is in them does
+                                        [](const MattersNot auto&) { return false; }},
+                                s.what);
       for_inner_bodies(s, [&](const std::vector<Statement>& inner) { matters = find(inner) || matters; });
       if (!matters) continue;
       any = true;
@@ -303,6 +301,10 @@ class Progress {
         p.announced += a.bytes * c.warps;
       });
     });
+  }
+  void run(Crew& c, const Tcgen05Commit& a, const Statement& s) {
+    for_blocks(c, a.cluster,
+               [&](std::size_t block) { change(c, block, a.mbarrier, a.phase, s, [](Phase& p) { ++p.arrived; }); });
   }
   void run(Crew& c, const TmaLoad& b, const Statement& s) {
     const std::int64_t bytes =

@@ -19,7 +19,17 @@ namespace {
 bool power_of_two(std::int64_t n) { return n >= 1 && (n & (n - 1)) == 0; }
 
 std::string_view name_of(Space space) {
-  return space == Space::kRegister ? "registers" : space == Space::kShared ? "the scratchpad" : "memory";
+  switch (space) {
+    case Space::kGlobal:
+      return "memory";
+    case Space::kShared:
+      return "the scratchpad";
+    case Space::kRegister:
+      return "registers";
+    case Space::kTensor:
+      return "tensor memory";
+  }
+  return "memory";
 }
 
 // Whether the values differ between threads of a block.
@@ -128,10 +138,40 @@ class StatementCheck {
     if (m.a_fragment && !i.a)
       of_.wrong(path_, "{} reads its first operand from the scratchpad: no map says how registers have it", i.name);
     takes(m.b.at, i.elements, ".b");
-    const auto unit = std::ranges::find(of_.chip.compute, i.name, &arch::ComputeSpec::name);
-    const std::int64_t most = unit == of_.chip.compute.end() ? i.shape.n : unit->max_n.value_or(unit->n);
-    if (m.columns % i.shape.n != 0 || m.columns < 1 || m.columns > most)
-      of_.wrong(path_, "{} columns: expected a multiple of {} of at most {}", m.columns, i.shape.n, most);
+    if (const arch::ComputeSpec* unit = unit_of(i); unit != nullptr && unit->accumulators)
+      of_.wrong(path_, "{} adds up in tensor memory: tcgen05_mma", i.name);
+    columns(i, m.columns);
+  }
+  void operator()(const Tcgen05Mma& m) const {
+    of_role();
+    of_one_warp();
+    const MatrixInstruction& i = instruction_of(of_.k, m);
+    const arch::ComputeSpec* unit = unit_of(i);
+    if (unit == nullptr || !unit->accumulators)
+      return of_.wrong(path_, "{} does not add up in tensor memory (compute.{}.accumulators)", i.name, i.name);
+    takes(m.d, i.sums, ".d");
+    takes(m.a.at, i.elements, ".a");
+    takes(m.b.at, i.elements, ".b");
+    columns(i, m.columns);
+  }
+  void operator()(const Tcgen05Commit& c) const {
+    of_role();
+    of_one_warp();
+    if (c.cluster) of_cluster("a commit to all blocks of a cluster");
+  }
+  void operator()(const Tcgen05Load& l) const {
+    of_role();
+    const arch::TensorLevel* level = arch::tensor_memory_of(of_.chip);
+    if (level == nullptr) return of_.wrong(path_, "{} has no tensor memory", of_.chip.name);
+    warps(level->lanes);
+    if (at_.role != nullptr && at_.role->first_thread % level->lanes != 0)
+      of_.wrong(path_, "a role that begins at thread {}: a warp reads its own part of the {} lanes",
+                at_.role->first_thread, level->lanes);
+    if (!power_of_two(l.elements) || l.elements > kMaxColumnsOfLoad)
+      of_.wrong(path_, "{} columns: expected a power of two of at most {}", l.elements, kMaxColumnsOfLoad);
+    if (of_.buffer(l.to).dtype != of_.buffer(l.from).dtype)
+      of_.wrong(path_, "reads {} into {}", base::name_of(of_.buffer(l.from).dtype),
+                base::name_of(of_.buffer(l.to).dtype));
   }
   void operator()(const Barrier& /*b*/) const { of_block("a barrier"); }
   void operator()(const ClusterBarrier& /*b*/) const {
@@ -185,12 +225,28 @@ class StatementCheck {
   void operator()(const OneOf<Loop, If, WgmmaFence, WgmmaCommitWait, ProxyFence> auto& /*any*/) const {}
 
  private:
+  static constexpr std::int64_t kMaxColumnsOfLoad = 128;  // registers of a thread that one load fills
+
+  const arch::ComputeSpec* unit_of(const MatrixInstruction& i) const {
+    const auto unit = std::ranges::find(of_.chip.compute, i.name, &arch::ComputeSpec::name);
+    return unit == of_.chip.compute.end() ? nullptr : &*unit;
+  }
+  void columns(const MatrixInstruction& i, std::int64_t columns) const {
+    const arch::ComputeSpec* unit = unit_of(i);
+    const std::int64_t most = unit == nullptr ? i.shape.n : unit->max_n.value_or(unit->n);
+    if (columns % i.shape.n != 0 || columns < 1 || columns > most)
+      of_.wrong(path_, "{} columns: expected a multiple of {} of at most {}", columns, i.shape.n, most);
+  }
   void of_block(std::string_view what) const {
     if (at_.role != nullptr)
       of_.wrong(path_, "{} of a role, which waits for others: roles synchronise by mbarriers alone", what);
   }
   void of_role() const {
     if (at_.role == nullptr) of_.wrong(path_, "expected a role: mbarriers are for warps that are specialised");
+  }
+  void of_one_warp() const {
+    if (at_.role != nullptr && at_.role->threads != of_.chip.core.warp)
+      of_.wrong(path_, "expected a role of one warp, whose first thread issues it, got {} threads", at_.role->threads);
   }
   void of_cluster(std::string_view what) const {
     if (of_.k.cluster < 2) of_.wrong(path_, "{}: expected a kernel with a \"cluster\" of 2 blocks or more", what);
@@ -322,9 +378,40 @@ class FragmentsInFlight {
   std::set<int> read_, changed_;
 };
 
+// Whether a role waits for a commit behind all products before it reads their sums, statement by statement.
+class SumsInFlight {
+ public:
+  explicit SumsInFlight(const CheckedKernel& of) : of_(of) {
+    // Mbarriers at which the last commits arrive, with no products behind them.
+    of.for_all([&](const Statement& s, const Inside& /*at*/) {
+      if (std::holds_alternative<Tcgen05Mma>(s.what)) behind_.clear(), any_ = true;
+      if (const auto* c = std::get_if<Tcgen05Commit>(&s.what)) behind_.insert(c->mbarrier);
+    });
+  }
+
+  void add(const Statement& s, const Inside& at) {
+    if (at.role != role_) issued_ = waited_ = false;
+    role_ = at.role;
+    if (std::holds_alternative<Tcgen05Mma>(s.what)) issued_ = true, waited_ = false;
+    if (const auto* w = std::get_if<MbarrierWait>(&s.what); w != nullptr && behind_.contains(w->mbarrier))
+      issued_ = false, waited_ = true;
+    if (std::holds_alternative<Tcgen05Load>(s.what) && any_ && !waited_)
+      of_.wrong(at.path, "reads sums before it has waited for a commit behind their products");
+    if (std::holds_alternative<MbarrierArrive>(s.what) && issued_)
+      of_.wrong(at.path, "arrives while products may still read the scratchpad: a commit arrives behind them");
+  }
+
+ private:
+  const CheckedKernel& of_;
+  const WarpRole* role_ = nullptr;
+  std::set<int> behind_;
+  bool any_ = false, issued_ = false, waited_ = false;
+};
+
 }  // namespace
 
 void check_statements(const CheckedKernel& of) {
+  SumsInFlight sums(of);
   int products = -1;  // the buffer that they are added to
   FragmentsInFlight fragments(of);
   Inside last;
@@ -332,6 +419,7 @@ void check_statements(const CheckedKernel& of) {
     check_note(of, s.note, at.path);
     check_members(of, s, at.path);
     std::visit(StatementCheck(of, at), s.what);
+    sums.add(s, at);
     if (const auto* f = std::get_if<WgmmaFence>(&s.what)) {
       if (products >= 0) of.wrong(at.path, "products begin before others have ended");
       products = f->sums;

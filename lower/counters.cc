@@ -12,11 +12,12 @@ namespace tilescope::lower {
 std::vector<const Copy*> copies_of(const Kernel& k) {
   std::vector<const Copy*> out;
   for_each_statement(k.body, [&](const Statement& s) {
-    std::visit(Visitor{[&](const Copy& c) { out.push_back(&c); }, [&](const LoadMatrix& l) { out.push_back(&l.rows); },
-                       [](const OneOf<Loop, If, Compute, ReduceLanes, Mma, Wgmma, WgmmaFence, WgmmaCommitWait,
-                                      ProxyFence, Barrier, ClusterBarrier, Commit, Wait, WarpSpecialized,
-                                      MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto& /*copies none*/) {}},
-               s.what);
+    std::visit(
+        Visitor{[&](const Copy& c) { out.push_back(&c); }, [&](const LoadMatrix& l) { out.push_back(&l.rows); },
+                [](const OneOf<Loop, If, Compute, ReduceLanes, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
+                               Barrier, ClusterBarrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait,
+                               TmaLoad, TmaStore, Tcgen05Mma, Tcgen05Commit, Tcgen05Load> auto& /*copies none*/) {}},
+        s.what);
   });
   return out;
 }

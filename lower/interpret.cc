@@ -149,11 +149,14 @@ class KernelRun {
                 [&](const MbarrierArrive& s) {
                   for (const BlockParts& to : parts(s.cluster)) to.mbarriers->arrive(s, crew);
                 },
+                [&](const Tcgen05Commit& s) {
+                  for (const BlockParts& to : parts(s.cluster)) to.mbarriers->arrive(s, crew);
+                },
                 [&](const MbarrierWait& s) { block.mbarriers.wait(s, crew); },
                 [&](const TmaLoad& s) { lower::run(s, memory, parts(s.multicast), crew); },
                 [&](const Compute& s) { lower::run(s, scalars_, memory, crew); },
                 [&](const OneOf<WgmmaFence, WgmmaCommitWait> auto& s) { lower::run(s, crew); },
-                [&](const OneOf<Copy, TmaStore, ReduceLanes, LoadMatrix, Mma, Wgmma> auto& s) {
+                [&](const OneOf<Copy, TmaStore, ReduceLanes, LoadMatrix, Mma, Wgmma, Tcgen05Mma, Tcgen05Load> auto& s) {
                   lower::run(s, memory, crew);
                 }},
         statement_->what);

@@ -115,6 +115,40 @@ void run(const Mma& m, BlockMemory& memory, Crew& by) {
   }
 }
 
+void run(const Tcgen05Mma& m, BlockMemory& memory, Crew& by) {
+  const MatrixInstruction& i = instruction_of(memory.kernel(), m);
+  const MatrixShape s{i.shape.m, m.columns, i.shape.k};
+  const auto sums = static_cast<std::size_t>(m.d.buffer);
+  const base::Dtype dtype = memory.kernel().buffers[sums].dtype;
+  const bool adds = by.lanes.holds(m.adds, by.first);
+  const std::int64_t begin = memory.begin_of(m.d, m.columns, by, by.first);
+  const std::int64_t a_begin = by.common(m.a.at.offset), b_begin = by.common(m.b.at.offset);
+  std::vector<double> a(static_cast<std::size_t>(s.m * s.k)), b(static_cast<std::size_t>(s.k * s.n));
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    for (std::int64_t c = 0; c < s.n; ++c) b[place(k, c, s.n)] = read(m.b, memory, by, b_begin, c, k);
+    for (std::int64_t r = 0; r < s.m; ++r) a[place(r, k, s.k)] = read(m.a, memory, by, a_begin, r, k);
+  }
+  for (std::int64_t lane = 0; lane < s.m; ++lane)
+    for (std::int64_t c = 0; c < s.n; ++c) {
+      double& sum = memory.tensor_sum(sums, begin + c, lane, adds, by);
+      sum = product(sum, a, b, {lane, c, 0}, s, dtype);
+    }
+  by.tensor_products = true;
+  by.tensor_commit.reset();
+}
+
+void run(const Tcgen05Load& l, BlockMemory& memory, Crew& by) {
+  for (std::int64_t t = by.first; t < by.end; ++t) {
+    const std::int64_t from = memory.begin_of(l.from, l.elements, by, t), to = memory.begin_of(l.to, l.elements, by, t);
+    const std::int64_t warp = by.first + (t - by.first) / memory.kernel().warp * memory.kernel().warp;
+    if (from != memory.begin_of(l.from, l.elements, by, warp))
+      throw Mistake("lanes of one warp that read other columns of tensor memory", t);
+    for (std::int64_t e = 0; e < l.elements; ++e)
+      memory.write(static_cast<std::size_t>(l.to.buffer), to + e, by, t,
+                   memory.read_tensor(static_cast<std::size_t>(l.from.buffer), from + e, by, t));
+  }
+}
+
 void run(const WgmmaFence& begin, Crew& by) {
   if (by.products_of) throw Mistake("products begin before others have ended", 0);
   by.products_of = begin.sums;

@@ -76,4 +76,17 @@ std::vector<std::int64_t> base_addresses(const Module& m) {
   return out;
 }
 
+std::int64_t tensor_columns(const Kernel& k) {
+  std::int64_t end = 0;
+  for (const Buffer& b : k.buffers)
+    if (b.space == Space::kTensor) end = std::max(end, b.offset_bytes / kColumnBytes + b.elements);
+  return end;
+}
+
+std::int64_t tensor_lanes(const Kernel& k) {
+  std::int64_t most = 0;
+  for (const MatrixInstruction& i : k.matrix_instructions) most = std::max(most, i.lanes);
+  return most;
+}
+
 }  // namespace tilescope::lower

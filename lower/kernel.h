@@ -11,6 +11,7 @@
 // - Other threads see what a thread writes to shared memory after the next Barrier.
 // - An asynchronous copy lands at any time between its issue and the Wait that covers its group. Its thread sees it
 //   after that Wait, other threads after a Barrier that follows.
+// - One thread issues a Tcgen05Mma, whose sums stand in the block's tensor memory until threads read them.
 // - Groups of lanes execute LoadMatrix, Mma, Wgmma and ReduceLanes together. A group is as many neighbouring threads of
 //   a block as the statement has lanes, and begins at a multiple of that number.
 // - Where warps are specialised, each role runs its own body at the same time as the others and synchronises with them
@@ -107,7 +108,8 @@ struct WarpSpecialized {
 };
 struct Statement {
   std::variant<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
-               Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore, ClusterBarrier>
+               Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore, ClusterBarrier,
+               Tcgen05Mma, Tcgen05Commit, Tcgen05Load>
       what;
   std::string note;  // the purpose of this statement, for people; may be empty
 
@@ -176,7 +178,12 @@ struct Module {
   bool operator==(const Module&) const = default;
 };
 
-// The instruction that an Mma or Wgmma names.
+// Columns of tensor memory up to the end of a block's last array there, and the lanes that each has: those of the
+// kernel's largest instruction.
+std::int64_t tensor_columns(const Kernel& k);
+std::int64_t tensor_lanes(const Kernel& k);
+
+// The instruction that an Mma, a Wgmma or a Tcgen05Mma names.
 template <class Multiply>
 const MatrixInstruction& instruction_of(const Kernel& k, const Multiply& m) {
   return k.matrix_instructions[static_cast<std::size_t>(m.instruction)];

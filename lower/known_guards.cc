@@ -146,6 +146,8 @@ void simplify(Statement& s, const KnownRanges& known, std::vector<Statement>& ou
     drop_known(compute->when, known);
   } else if (auto* products = std::get_if<Wgmma>(&s.what)) {
     drop_known(products->adds, known);
+  } else if (auto* issued = std::get_if<Tcgen05Mma>(&s.what)) {
+    drop_known(issued->adds, known);
   }
   out.push_back(std::move(s));
 }

@@ -76,14 +76,26 @@ void Mbarriers::wait(const MbarrierWait& w, Crew& by) {
   const Phase& p = phase_of(w.mbarrier, phase);
   for (std::size_t c = 0; c < by.seen.size(); ++c) by.seen[c] = std::max(by.seen[c], p.over[c]);
   by.met = std::max(by.met, p.over[by.number]);
+  if (by.tensor_commit == std::pair{w.mbarrier, phase}) by.tensor_products = false;
 }
 
 void Mbarriers::arrive(const MbarrierArrive& a, Crew& by) {
   if (by.products_of) throw Mistake("an arrival while products still read the scratchpad", by.first);
-  Phase& p = open(a.mbarrier, a.phase, by);
+  if (by.tensor_products) throw Mistake("an arrival while products may still read the scratchpad", by.first);
   const std::int64_t warps = by.threads() / k_.warp;
-  p.arrived += warps;
-  p.expected += a.bytes * warps;
+  arrive(a.mbarrier, a.phase, warps, a.bytes * warps, by);
+}
+
+// Of the thread that issued the crew's products.
+void Mbarriers::arrive(const Tcgen05Commit& c, Crew& by) {
+  arrive(c.mbarrier, c.phase, 1, 0, by);
+  by.tensor_commit = {c.mbarrier, by.common(c.phase)};
+}
+
+void Mbarriers::arrive(int mbarrier, const Affine& phase, std::int64_t arrivals, std::int64_t bytes, Crew& by) {
+  Phase& p = open(mbarrier, phase, by);
+  p.arrived += arrivals;
+  p.expected += bytes;
   ++by.seen[by.number];
   for (std::size_t c = 0; c < by.seen.size(); ++c) p.arriving[c] = std::max(p.arriving[c], by.seen[c]);
 }

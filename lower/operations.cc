@@ -32,18 +32,22 @@ Operations operations_of(const Kernel& k) {
     };
     bool guarded = !at.when.empty();
     const double operations = std::visit(
-        Visitor{
-            [&](const Compute& c) {
-              guarded = guarded || !c.when.empty();
-              return of_body(c);
-            },
-            [](const ReduceLanes& r) { return real(std::bit_width(static_cast<std::uint64_t>(r.lanes)) - 1); },
-            [&](const Mma& m) { return product(instruction_of(k, m), instruction_of(k, m).shape.n); },
-            [&](const Wgmma& m) { return product(instruction_of(k, m), m.columns); },
-            [](const OneOf<Loop, If, Copy, LoadMatrix, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, ClusterBarrier,
-                           Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) {
-              return 0.0;
-            }},
+        Visitor{[&](const Compute& c) {
+                  guarded = guarded || !c.when.empty();
+                  return of_body(c);
+                },
+                [](const ReduceLanes& r) { return real(std::bit_width(static_cast<std::uint64_t>(r.lanes)) - 1); },
+                [&](const Mma& m) { return product(instruction_of(k, m), instruction_of(k, m).shape.n); },
+                [&](const Wgmma& m) { return product(instruction_of(k, m), m.columns); },
+                // All of a role's threads come to it, and one issues it.
+                [&](const Tcgen05Mma& m) {
+                  const MatrixInstruction& i = instruction_of(k, m);
+                  const std::int64_t threads = at.role == nullptr ? k.threads : at.role->threads;
+                  return product(i, m.columns) * real(i.lanes) / real(threads);
+                },
+                [](const OneOf<Loop, If, Copy, LoadMatrix, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier,
+                               ClusterBarrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad,
+                               TmaStore, Tcgen05Commit, Tcgen05Load> auto&) { return 0.0; }},
         s.what);
     out.count += times * operations;
     out.at_most = out.at_most || (guarded && operations > 0);

@@ -66,6 +66,8 @@ class Printer {
     const std::string array = fmt::format("{}[{}] {}", b.name, b.elements, base::name_of(b.dtype));
     const std::string rows = b.swizzled_row > 0 ? fmt::format(", rows of {} B swizzled", b.swizzled_row) : "";
     if (b.space == Space::kShared) return fmt::format("shared    {} at byte {}{}", array, b.offset_bytes, rows);
+    if (b.space == Space::kTensor)
+      return fmt::format("tensor    {} at column {}", array, b.offset_bytes / kColumnBytes);
     return fmt::format("{:9} {}", b.space == Space::kGlobal ? "memory" : "registers", array);
   }
 
@@ -131,6 +133,19 @@ class Printer {
   }
   std::string text(const WgmmaFence& f) const { return "wgmma.fence " + buffer_name(f.sums); }
   std::string text(const WgmmaCommitWait& w) const { return "wgmma.commit_group, wait_group " + buffer_name(w.sums); }
+  std::string text(const Tcgen05Mma& m) const {
+    const MatrixInstruction& i = instruction_of(*k_, m);
+    const std::string adds = m.adds.empty() ? "" : ", from 0 unless " + guards(m.adds);
+    return fmt::format("{} += {} * {} in smem by one thread's {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b),
+                       i.name, i.shape.m, m.columns, i.shape.k, adds);
+  }
+  std::string text(const Tcgen05Commit& c) const {
+    return fmt::format("tcgen05.commit {}{}", phase(c.mbarrier, c.phase),
+                       c.cluster ? " of all blocks of the cluster" : "");
+  }
+  std::string text(const Tcgen05Load& l) const {
+    return fmt::format("{} <- {} x{} of the thread's lane", access(l.to), access(l.from), l.elements);
+  }
   static std::string text(const ProxyFence& /*f*/) { return "fence.proxy.async"; }
   static std::string text(const Barrier& /*b*/) { return "barrier"; }
   static std::string text(const ClusterBarrier& /*b*/) { return "cluster barrier"; }

@@ -81,7 +81,10 @@ inline constexpr std::array<std::string_view, std::variant_size_v<decltype(State
     "mbarrier_wait",
     "tma_load",
     "tma_store",
-    "cluster_barrier"};
+    "cluster_barrier",
+    "tcgen05_mma",
+    "tcgen05_commit",
+    "tcgen05_load"};
 static_assert(!kStatementNames.back().empty());
 
 template <class Io>
@@ -179,11 +182,12 @@ void fields(Io& io, OneOf<Mma> auto& m) {
   io("b", m.b,
      fragment(AccessKind::kRead, [&](const Kernel& k) { return instruction_of(k, m).b->elements_of_lane(); }));
 }
-// `along`: elements of the operand along m or n.
+// `along`: elements of the operand along m or n. `uniform`: one thread multiplies for all.
 template <class Io, class Along>
-void operand_fields(Io& io, OneOf<SharedOperand> auto& o, const Wgmma& m, const Along& along) {
+void operand_fields(Io& io, OneOf<SharedOperand> auto& o, const OneOf<Wgmma, Tcgen05Mma> auto& m, const Along& along,
+                    bool uniform = false) {
   const auto reach = [&](const Kernel& k) { return reach_of(k, o, along(k), instruction_of(k, m).shape.k); };
-  io("at", o.at, StatementOperand{AccessKind::kRead, Space::kShared, nullptr, nullptr, reach});
+  io("at", o.at, StatementOperand{AccessKind::kRead, Space::kShared, nullptr, nullptr, reach, false, uniform});
   io("along", o.along, kAmounts);
   io("deep", o.deep, kAmounts);
   io.optional("transposed", o.transposed, false);
@@ -214,6 +218,26 @@ void fields(Io& io, OneOf<WgmmaFence, WgmmaCommitWait> auto& f) {
   io.named("sums", f.sums, Named::kBuffer, Space::kRegister);
 }
 
+template <class Io>
+void fields(Io& io, OneOf<Tcgen05Mma> auto& m) {
+  io.named("by", m.instruction, Named::kInstruction);
+  io("columns", m.columns, kCounts);
+  const auto columns = [&](const Kernel& /*k*/) { return m.columns; };
+  io("d", m.d, StatementOperand{AccessKind::kAccumulate, Space::kTensor, nullptr, nullptr, columns, false, true});
+  io("a", m.a, [&](auto& a, auto& o) {
+    operand_fields(a, o, m, [&](const Kernel& k) { return instruction_of(k, m).shape.m; }, true);
+  });
+  io("b", m.b, [&](auto& b, auto& o) { operand_fields(b, o, m, columns, true); });
+  io.optional("adds", m.adds, Uniform{}, {});
+}
+template <class Io>
+void fields(Io& io, OneOf<Tcgen05Load> auto& l) {
+  const auto elements = [&](const Kernel& /*k*/) { return l.elements; };
+  io("to", l.to, fragment(AccessKind::kWrite, elements));
+  io("from", l.from, StatementOperand{AccessKind::kRead, Space::kTensor, nullptr, nullptr, elements});
+  io("elements", l.elements, kCounts);
+}
+
 // --- what synchronises, and TMA
 
 template <class Io>
@@ -242,6 +266,11 @@ void fields(Io& io, OneOf<MbarrierArrive> auto& a) {
 template <class Io>
 void fields(Io& io, OneOf<MbarrierWait> auto& a) {
   phase_fields(io, a);
+}
+template <class Io>
+void fields(Io& io, OneOf<Tcgen05Commit> auto& c) {
+  phase_fields(io, c);
+  io.optional("cluster", c.cluster, false);
 }
 template <class Io>
 void fields(Io& io, OneOf<BoxDim> auto& d) {

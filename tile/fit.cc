@@ -9,6 +9,7 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
+#include "tile/microkernel/tcgen05.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
@@ -44,6 +45,11 @@ Limit sums_limit(const StageProgram& p) {
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
   return {staging_of(p, a.core).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
+}
+
+Limit tensor_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  const arch::TensorLevel* level = arch::tensor_memory_of(a);
+  return {tensor_columns_of(p), level == nullptr ? 0 : arch::tensor_columns(*level)};
 }
 
 Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
@@ -86,6 +92,13 @@ bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics
     diags.error(at.tile,
                 fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
+  // Programs that do not run for other reasons are told so by who lowers them.
+  if (const Limit l = tensor_limit(p, a); l.exceeded() && tensor_sums_refusal(p).empty()) {
+    const arch::TensorLevel* level = arch::tensor_memory_of(a);
+    const std::string name = level == nullptr ? "no tensor memory" : "memory." + level->name + ".capacity";
+    diags.error(at.tile, fmt::format("columns of tensor memory a block: needs {} for its sums, {} has {} ({})", l.need,
+                                     a.name, l.have, name));
+  }
   if (std::string why = gathering_refusal(p); !why.empty()) diags.error(at.copy, std::move(why));
   if (const Limit l = memory_limit(p, a); l.exceeded())
     diags.error(at.sizes, fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need,
@@ -95,7 +108,7 @@ bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
   return !threads_limit(p, a).exceeded() && holds_registers(p, a) && !scratchpad_limit(p, a).exceeded() &&
-         !memory_limit(p, a).exceeded() && gathering_refusal(p).empty();
+         !tensor_limit(p, a).exceeded() && !memory_limit(p, a).exceeded() && gathering_refusal(p).empty();
 }
 
 std::string gathering_refusal(const StageProgram& p) {

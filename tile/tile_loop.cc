@@ -23,6 +23,8 @@ std::string tile_loop_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (blocks == 0) return crews == 1 ? "" : "crews take the tiles of persistent blocks by turns, and blocks is 0";
   if (tma_staging(p, a.core).mbarriers == 0 || !has_own_tiles(p))
     return "TMA does not load the tiles, and no producer warp goes on to the next";
+  if (of_micro_kernel(p, [](const auto& kernel) { return issued_for_block(kernel); }))
+    return "the sums are in tensor memory, which a block has for one tile";
   if (p.is_split()) return "the reduction is split, and persistent blocks compute whole tiles";
   if (p.loop_stages > 1) return "the tiles are those of a loop of several nodes (loop_stages)";
   if (p.sharers() > 1) return "threads share the reduction";

@@ -19,7 +19,7 @@ MOST = 8
 FAMILIES = {"transfer", "microkernel", "pipeline"}
 # Cores that exchange have none of the families; their boxes and rotating operands are other things.
 OTHER_CLASS = {"bsp", "ipu_sim"}
-ENTRIES = "Fma|Mma|Wgmma|Epilogue|PerThread|CpAsync|Tma|DirectStore|RowStore|TmaStore"
+ENTRIES = "Fma|Mma|Wgmma|Tcgen05|Epilogue|PerThread|CpAsync|Tma|DirectStore|RowStore|TmaStore"
 # Fields and functions of a program that tell entries of a family apart: of today, and of releases before.
 WORDS = re.compile(
     r"\b(?:p|p_|q|s\.p|stage|stages\[0\])(?:\.|->)matrix\b|\bseed\.(?:matrix|instruction)\b"

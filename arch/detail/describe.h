@@ -124,6 +124,10 @@ void describe(V& v, ComputeSpec& s) {
                    "Of a fragment: the scratchpad that A and B are read from, A also from registers where `fragments` "
                    "has its map; both are in registers where absent."),
           s.operands);
+  v.field(optional("accumulators",
+                   "Of a fragment whose operands are in a scratchpad: the tensor memory in which it adds up; in "
+                   "registers where absent. One thread issues it then, and lanes of `fragments.c` read the sums."),
+          s.accumulators);
   v.part(
       optional("fragments",
                "How the elements of A (m x k), B (k x n) and C (m x n) lie over lanes and registers: what the bits of "
@@ -155,6 +159,8 @@ template <>
 inline constexpr Kind kKindOf<ScratchpadLevel> = Kind::kScratchpad;
 template <>
 inline constexpr Kind kKindOf<RegisterLevel> = Kind::kRegister;
+template <>
+inline constexpr Kind kKindOf<TensorLevel> = Kind::kTensor;
 
 template <class V>
 void describe_own(V& v, CacheLevel& s) {
@@ -233,6 +239,14 @@ void describe_own(V& v, RegisterLevel& s) {
                    "Whether matrix instructions add up in registers of their own, of which a thread has as many as of "
                    "the others."),
           s.separate_sums);
+}
+
+template <class V>
+void describe_own(V& v, TensorLevel& s) {
+  v.field(required("lanes", "Rows of 32-bit columns; a thread of a group of as many reads its own."), s.lanes);
+  v.field(optional("granule", "Columns that are allocated together, and of more a power of two; 1 where absent."),
+          s.granule);
+  v.field(required("width", "Bytes that the warps of a core read of it a cycle, all partitions together."), s.width);
 }
 
 template <class V>

@@ -13,10 +13,12 @@
 #include "backends/cuda/detail/matrices.h"
 #include "backends/cuda/detail/page.h"
 #include "backends/cuda/detail/prelude.h"
+#include "backends/cuda/detail/products.h"
 #include "backends/cuda/detail/scopes.h"
 #include "base/check.h"
 #include "lower/counters.h"
 #include "lower/known_guards.h"
+#include "lower/statement_parts.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -63,7 +65,8 @@ class KernelEmitter {
         names_(names_of(module, kernel, matrices.names())),
         formulas_(kernel, names_),
         scopes_(kernel),
-        page_(page) {
+        page_(page),
+        products_(kernel, names_, formulas_, matrices, page) {
     out_.name = std::move(name);
     out_.blocks = kernel.blocks;
     out_.cluster = kernel.cluster;
@@ -74,6 +77,7 @@ class KernelEmitter {
     out_.scalars = used_scalars(kernel);
     out_.wide_scalars = has_wide_scalars(kernel);
     out_.shared_granule = smallest_shared_element();
+    out_.tensor_bytes = products_.tensor_bytes();
   }
 
   EmittedKernel run() {
@@ -87,8 +91,10 @@ class KernelEmitter {
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
     arrays();
     page_.add("");
+    products_.allocate();
     mbarriers();
     statements(kernel_.body);
+    products_.free();
     if (clusters()) page_.add("cluster_end();");
     page_.close();
     return std::move(out_);
@@ -144,40 +150,20 @@ class KernelEmitter {
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
-  void operator()(const lower::Mma& m) {
-    page_.add_list(fmt::format("mma<{}>(", matrices_.name_of(lower::instruction_of(kernel_, m))),
-                   {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
-                    fmt::format("&{});", formulas_.element(m.b))});
+  void operator()(const lower::OneOf<lower::Mma, lower::Wgmma, lower::WgmmaFence, lower::WgmmaCommitWait,
+                                     lower::Tcgen05Load> auto& s) {
+    products_(s);
   }
-
-  void operator()(const lower::Wgmma& m) {
-    const auto factor = [&](const lower::SharedOperand& f, std::string_view end) {
-      return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end);
-    };
-    std::string adds;  // all conditions, which are one argument
-    for (const std::string& c : formulas_.conditions(m.adds)) adds += (adds.empty() ? ", " : " && ") + c;
-    const std::string& name = matrices_.name_of(lower::instruction_of(kernel_, m));
-    const std::int64_t a_row = m.a ? buffer(m.a->at).swizzled_row : 0, b_row = buffer(m.b.at).swizzled_row;
-    if (!m.a) {
-      const std::string row = b_row > 0 ? fmt::format(", {}", b_row) : "";
-      page_.add_list(fmt::format("wgmma_held<{}, {}, {}{}>(", name, m.columns, m.b.transposed, row),
-                     {fmt::format("&{},", formulas_.element(m.d)),
-                      fmt::format("&{},", formulas_.element(*m.a_fragment)), factor(m.b, adds + ");")});
-      return;
-    }
-    const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
-    page_.add_list(fmt::format("wgmma<{}, {}, {}, {}{}>(", name, m.columns, m.a->transposed, m.b.transposed, rows),
-                   {fmt::format("&{},", formulas_.element(m.d)), factor(*m.a, ","), factor(m.b, adds + ");")});
+  void operator()(const lower::Tcgen05Mma& m) {
+    base::check(role_ != nullptr, "one thread of a role issues products");
+    products_(m, issuer());
   }
-  void operator()(const lower::WgmmaFence& b) {
-    std::string held;  // what lanes hold of the first factors of the products behind
-    lower::for_each_statement(kernel_.body, [&](const lower::Statement& s) {
-      const auto* m = std::get_if<lower::Wgmma>(&s.what);
-      if (m != nullptr && m->d.buffer == b.sums && m->a_fragment) held = ", " + sums(m->a_fragment->buffer);
-    });
-    page_.add(fmt::format("wgmma_fence({}{});", sums(b.sums), held));
+  void operator()(const lower::Tcgen05Commit& c) {
+    const std::int64_t stages = mbarrier(c.mbarrier).stages;
+    const std::string at = phase(c.mbarrier, c.phase);
+    page_.add(c.cluster ? fmt::format("tcgen05_commit_cluster<{}, {}>({}, {});", stages, kernel_.cluster, issuer(), at)
+                        : fmt::format("tcgen05_commit<{}>({}, {});", stages, issuer(), at));
   }
-  void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("wgmma_commit_wait({});", sums(e.sums))); }
   void operator()(const lower::ProxyFence&) { page_.add("fence_proxy_async();"); }
 
   void operator()(const lower::Copy& copy) {
@@ -307,8 +293,8 @@ class KernelEmitter {
     out_.box_lines.push_back(page_.add_list(call, arguments));
   }
 
-  const std::string& sums(int buffer) const { return names_.buffers[static_cast<std::size_t>(buffer)]; }
-
+  // The thread of the role that issues what one thread does.
+  std::string issuer() const { return fmt::format("threadIdx.x == {}", role_ == nullptr ? 0 : role_->first_thread); }
   const lower::Mbarrier& mbarrier(int i) const { return kernel_.mbarriers[static_cast<std::size_t>(i)]; }
   std::string phase(int mbarrier, const lower::Affine& number) const {
     return fmt::format("{}, {}", names_.mbarriers[static_cast<std::size_t>(mbarrier)], formulas_.affine(number));
@@ -410,6 +396,7 @@ class KernelEmitter {
   Formulas formulas_;
   Scopes scopes_;
   Page& page_;
+  Products products_;
   std::vector<int> open_loops_;
   const lower::WarpRole* role_ = nullptr;  // whose body is written
   EmittedKernel out_;

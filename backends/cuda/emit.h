@@ -21,6 +21,7 @@ struct EmittedKernel {
   std::int64_t cluster = 1;  // blocks of a cluster
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;    // dynamic
+  std::int64_t tensor_bytes = 0;    // of tensor memory, which the CPU has behind the scratchpad
   std::int64_t shared_granule = 1;  // bytes of its smallest element in shared memory; 1 where it has none
   std::vector<int> globals;         // its first parameters, pointers: positions in Module::globals
   std::vector<TensorMap> maps;      // the next parameters, each a CUtensorMap by value

@@ -75,7 +75,8 @@ std::string constants(const std::vector<std::pair<std::string_view, std::int64_t
 std::string on_the_cpu(const lower::MatrixInstruction& i) {
   const auto [m, n, k] = i.shape;
   if (!i.b)
-    return constants({{"m", m}, {"n", n}, {"k", k}, {"lanes", i.lanes}, {"held_of_d", i.c.elements_of_lane()}}) +
+    return fmt::format("  using sum = {};\n", type_of(i.sums)) +
+           constants({{"m", m}, {"n", n}, {"k", k}, {"lanes", i.lanes}, {"held_of_d", i.c.elements_of_lane()}}) +
            place("place_in_d", i.c, {.row = n, .column = 1}) +
            (i.a ? constants({{"held_of_a", i.a->elements_of_lane()}}) +
                       place("place_in_a", *i.a, {.row = k, .depth = 1})
@@ -183,6 +184,18 @@ void MatrixDefinitions::add(const lower::Kernel& kernel, const lower::Statement&
                           [&](const Staged& o) { return o.held && o.instruction == s.instruction; }))
       map.reset();
     if (std::find(staged_.begin(), staged_.end(), s) == staged_.end()) staged_.push_back(s);
+  } else if (const auto* issued = std::get_if<lower::Tcgen05Mma>(&statement.what)) {
+    const Staged s{add(lower::instruction_of(kernel, *issued), pool),
+                   issued->columns,
+                   issued->a.transposed,
+                   issued->b.transposed,
+                   false,
+                   true};
+    instructions_[s.instruction].what.a.reset();  // no lane holds a factor
+    if (std::find(staged_.begin(), staged_.end(), s) == staged_.end()) staged_.push_back(s);
+  } else if (const auto* sums = std::get_if<lower::Tcgen05Load>(&statement.what)) {
+    const TensorLoad l{sums->elements, kernel.buffers[static_cast<std::size_t>(sums->to.buffer)].dtype};
+    if (std::find(loads_.begin(), loads_.end(), l) == loads_.end()) loads_.push_back(l);
   } else if (const auto* load = std::get_if<lower::LoadMatrix>(&statement.what)) {
     RowLoad r{load->count, load->rows.elements, kernel.buffers[static_cast<std::size_t>(load->rows.to.buffer)].dtype,
               load->map, load->transposed};
@@ -219,8 +232,19 @@ std::string MatrixDefinitions::text(Dialect dialect) const {
   for (const Rows& r : rows_) out += cuda::text(r.what, r.name, dialect);
   for (const Instruction& i : instructions_) out += cuda::text(i.what, i.name, dialect);
   if (dialect != Dialect::kCuda) return out;
+  for (const TensorLoad& l : loads_)
+    out += fmt::format("template <>\nstruct tcgen05_load_of<{}, {}> {{\n{}}};\n\n", type_of(l.sums), l.columns,
+                       function(dialect, fmt::format("{}* d, unsigned int at", type_of(l.sums)), "load",
+                                tcgen05_load_of(l.columns, l.sums)));
   for (const Staged& s : staged_) {
     const Instruction& i = instructions_[s.instruction];
+    if (s.issued) {
+      out += fmt::format("template <>\nstruct tcgen05_of<{}, {}, {}, {}> {{\n{}}};\n\n", i.name, s.columns, s.along_m,
+                         s.along_n,
+                         function(dialect, "unsigned int d, unsigned long long a, unsigned long long b, int adds",
+                                  "add", tcgen05_of(i.what, s.columns, s.along_m, s.along_n)));
+      continue;
+    }
     const std::string a = s.held ? fmt::format("const {}* a", type_of(i.what.elements)) : "unsigned long long a";
     const std::string of = s.held ? fmt::format("wgmma_held_of<{}, {}, {}>", i.name, s.columns, s.along_n)
                                   : fmt::format("wgmma_of<{}, {}, {}, {}>", i.name, s.columns, s.along_m, s.along_n);
@@ -230,6 +254,11 @@ std::string MatrixDefinitions::text(Dialect dialect) const {
                              "add", wgmma_of(i.what, s.columns, s.along_m, s.along_n, s.held)));
   }
   return out;
+}
+
+bool MatrixDefinitions::is_issued(const Instruction& i) const {
+  return std::any_of(staged_.begin(), staged_.end(),
+                     [&](const Staged& s) { return s.issued && &instructions_[s.instruction] == &i; });
 }
 
 std::vector<std::string> MatrixDefinitions::refusals(Dialect dialect) const {
@@ -242,7 +271,10 @@ std::vector<std::string> MatrixDefinitions::refusals(Dialect dialect) const {
       out.push_back(fmt::format("instruction {}: {} has no word for it; {}", i.what.name, title, known_to(i.what)));
     else if (staged && dialect == Dialect::kHip)
       out.push_back(fmt::format("instruction {}: HIP has no words for factors in the scratchpad", i.what.name));
-    else if ((staged ? wgmma_of(i.what, i.what.shape.n, false, false) : body(i.what, dialect)).empty())
+    else if ((is_issued(i) ? tcgen05_of(i.what, i.what.shape.n, false, false)
+              : staged     ? wgmma_of(i.what, i.what.shape.n, false, false)
+                           : body(i.what, dialect))
+                 .empty())
       out.push_back(fmt::format("instruction {}: {} has no registers for its sums of {}", i.what.name, title,
                                 base::name_of(i.what.sums)));
   }

@@ -169,4 +169,52 @@ std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bo
       words ? words->definition() : "", given);
 }
 
+namespace {
+
+// What the instruction descriptor calls a factor's elements (PTX ISA, tcgen05, "Instruction descriptor").
+std::optional<std::int64_t> tcgen05_elements(base::Dtype d) {
+  switch (d) {
+    case base::Dtype::kF16:
+    case base::Dtype::kF8E4M3:
+      return 0;
+    case base::Dtype::kBf16:
+    case base::Dtype::kF8E5M2:
+      return 1;
+    case base::Dtype::kTf32:
+      return 2;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string tcgen05_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n) {
+  const std::optional<std::int64_t> elements = tcgen05_elements(i.elements);
+  if (i.cuda.empty() || !elements || i.sums != base::Dtype::kF32) return {};
+  // In the order of the descriptor's bits, from sums of f32 on.
+  const std::int64_t descriptor = 1 << 4 | *elements << 7 | *elements << 10 | (along_m ? 1 << 15 : 0) |
+                                  (along_n ? 1 << 16 : 0) | columns / 8 << 17 | i.shape.m / 16 << 24;
+  return fmt::format(
+      "    asm volatile(\n        \"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %4, 0;\\n\"\n"
+      "        \"{} [%0], %1, %2, %3, adds;\\n}}\\n\" ::\"r\"(d),\n"
+      "        \"l\"(a), \"l\"(b), \"r\"({:#x}), \"r\"(adds)\n        : \"memory\");\n",
+      i.cuda, descriptor);
+}
+
+std::string tcgen05_load_of(std::int64_t columns, base::Dtype sums) {
+  const std::optional<char> sum = register_of(sums);
+  base::check(sum.has_value(), "a column is a register");
+  const std::string indent(8, ' ');
+  return fmt::format(
+      "    asm volatile(\n{0}\"tcgen05.ld.sync.aligned.32x32b.x{1}.b32 {{\"\n{2}\n{0}\"}}, [%{1}];\\n\"\n"
+      "{0}\"tcgen05.wait::ld.sync.aligned;\"\n{0}: {3}\n{0}: \"r\"(at)\n{0}: \"memory\");\n",
+      indent, columns,
+      listed(
+          columns, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }, 16),
+      listed(
+          columns, "", "", indent + "  ", [&](std::int64_t n) { return fmt::format("\"={}\"(d[{}])", *sum, n); }, 4)
+          .substr(indent.size() + 2));
+}
+
 }  // namespace tilescope::cuda

@@ -54,7 +54,7 @@ std::string registration(const KeyedModule& m) {
     table += fmt::format(
         "  {{\"{0}\", {1}, {9}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, {8}, boxes_{6}_{7} + 1, "
         "&launch_{6}_{7}}},\n",
-        k.name, k.blocks, k.threads, k.shared_bytes, k.shared_granule, k.copy_lines.size(), m.key, i,
+        k.name, k.blocks, k.threads, k.shared_bytes + k.tensor_bytes, k.shared_granule, k.copy_lines.size(), m.key, i,
         k.box_lines.size(), k.cluster);
   }
   return out + fmt::format(
@@ -68,8 +68,8 @@ std::string registration(const KeyedModule& m) {
 KeyedModule keyed(Emitted emitted) {
   std::string content = emitted.cpu_definitions + std::string(emitted.kernels_text());
   for (const EmittedKernel& k : emitted.kernels) {
-    content += fmt::format("{} {} {} {} {} {} {}\n", k.name, k.blocks, k.cluster, k.threads, k.shared_bytes,
-                           fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
+    content += fmt::format("{} {} {} {} {} {} {}\n", k.name, k.blocks, k.cluster, k.threads,
+                           k.shared_bytes + k.tensor_bytes, fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
     for (const TensorMap& map : k.maps) content += map_of(map);
   }
   content += std::to_string(emitted.kernels_line);

@@ -18,9 +18,10 @@
 namespace tilescope::construct {
 
 struct Candidate {
-  tile::StageProgram program;  // states some registers; how many is for each chip to say
-  std::int64_t threads = 0;    // of a block, producers among them
-  base::Bytes scratchpad;      // of a block
+  tile::StageProgram program;       // states some registers; how many is for each chip to say
+  std::int64_t threads = 0;         // of a block, producers among them
+  base::Bytes scratchpad;           // of a block
+  std::int64_t tensor_columns = 0;  // of a block, as tile/microkernel/tcgen05.h says
   // The first candidate with the same tiles and sharing, and the first one whose threads keep as much and are as many.
   std::uint32_t tiles = 0, size = 0;
   std::optional<model::Counts> counts;  // where a chip that it fits has asked for them

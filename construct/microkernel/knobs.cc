@@ -46,6 +46,11 @@ RowPlacements row_placements(const tile::Wgmma& /*kernel*/, const StageProgram& 
   return {{0, 0}, {tile::core_padding(p, operand), 0}};
 }
 
+RowPlacements row_placements(const tile::Tcgen05& /*kernel*/, const StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& /*chip*/) {
+  return {{0, 0}, {tile::core_padding(p, operand), 0}};
+}
+
 RowPlacements row_placements(const tile::Epilogue& /*kernel*/, const StageProgram& /*p*/, std::size_t /*operand*/,
                              const arch::ArchSpec& /*chip*/) {
   return {{}};

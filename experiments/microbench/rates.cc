@@ -27,7 +27,7 @@ std::vector<double> doubled(std::int64_t from, std::int64_t to) {
 // The chip's first f16 matrix instruction with operands in the scratchpad, or in registers; null where there is none.
 const arch::ComputeSpec* f16_unit(const arch::ArchSpec& chip, bool in_scratchpad) {
   const auto found = std::find_if(chip.compute.begin(), chip.compute.end(), [&](const arch::ComputeSpec& c) {
-    return c.dtype == base::Dtype::kF16 && c.fragments && c.operands.has_value() == in_scratchpad;
+    return c.dtype == base::Dtype::kF16 && c.fragments && c.operands.has_value() == in_scratchpad && !c.accumulators;
   });
   return found == chip.compute.end() ? nullptr : &*found;
 }

@@ -53,6 +53,11 @@ class BlockMemory {
   // A sum of products in flight, in the registers of thread t: one that they add to, or that begins at 0 with them.
   double& sum(std::size_t buffer, std::int64_t at, std::int64_t t, bool adds);
 
+  // A sum of products in tensor memory, in a lane's column: one that the crew's next products add to, or that begins at
+  // 0 with them; and the same as thread t reads it.
+  double& tensor_sum(std::size_t buffer, std::int64_t at, std::int64_t lane, bool adds, const Crew& by);
+  double read_tensor(std::size_t buffer, std::int64_t at, const Crew& by, std::int64_t t);
+
   // A Barrier: threads may touch what others wrote and read.
   void synchronize(const Crew& by);
   // A ProxyFence, of what these threads wrote.
@@ -80,6 +85,17 @@ class BlockMemory {
     int in_flight = 0;                         // asynchronous copies on their way here
   };
 
+  // A column of one lane of tensor memory: who added to it and who read it, as of a Word.
+  struct Cell {
+    double value = 0;
+    bool written = false, read = false;
+    std::size_t written_by = 0, read_by = 0;
+    std::int64_t written_at = 0, read_at = 0;
+  };
+  Cell& cell(std::size_t buffer, std::int64_t at, std::int64_t lane) {
+    return tensor_[buffer][static_cast<std::size_t>(lane * k_.buffers[buffer].elements + at)];
+  }
+
   Word& word(std::size_t buffer, std::int64_t at) { return shared_[buffer][static_cast<std::size_t>(at)]; }
   // Fails where another thread may still be at the word that this one is about to write.
   void check_free(const Word& w, std::size_t buffer, std::int64_t at, const Crew& by, std::int64_t t) const;
@@ -95,6 +111,7 @@ class BlockMemory {
   std::vector<std::vector<std::size_t>> overlaps_;          // by buffer
   std::vector<std::vector<Word>> shared_;                   // by buffer
   std::vector<Array> registers_;                            // by buffer, thread by thread
+  std::vector<std::vector<Cell>> tensor_;                   // by buffer, lane by lane
   std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group
   std::int64_t group_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lower/detail/lanes.h"
@@ -35,10 +36,13 @@ struct Crew {
   std::int64_t met = 0;                 // of its own arrivals, those of which all its threads know
   std::optional<int> products_of = {};  // buffer, between WgmmaFence and WgmmaCommitWait
   std::set<int> fragments = {};         // registers that these products read
+  // Products into tensor memory that the crew has not waited for, and mbarrier and phase of the commit behind the last.
+  bool tensor_products = false;
+  std::optional<std::pair<int, std::int64_t>> tensor_commit = {};
 
   std::int64_t threads() const { return end - first; }
   // Whether all its threads know what a thread of a role did before that number of its arrivals.
-  bool knows(std::size_t role, std::int64_t arrivals) const { return role == number && arrivals < met; }
+  bool knows(std::size_t role, std::int64_t arrivals) const { return arrivals < (role == number ? met : seen[role]); }
   // The value that all lanes of a group have, or all its threads. Throws Mistake where they differ.
   std::int64_t common(const Affine& a, std::int64_t group, std::int64_t count) const;
   std::int64_t common(const Affine& a) const { return common(a, first, threads()); }

@@ -32,6 +32,8 @@ void run(const ReduceLanes& r, BlockMemory& memory, Crew& by);
 void run(const LoadMatrix& l, BlockMemory& memory, Crew& by);
 void run(const Mma& m, BlockMemory& memory, Crew& by);
 void run(const Wgmma& m, BlockMemory& memory, Crew& by);
+void run(const Tcgen05Mma& m, BlockMemory& memory, Crew& by);
+void run(const Tcgen05Load& l, BlockMemory& memory, Crew& by);
 void run(const WgmmaFence& begin, Crew& by);
 void run(const WgmmaCommitWait& end, Crew& by);
 

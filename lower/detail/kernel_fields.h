@@ -22,7 +22,7 @@ inline constexpr int kChoices = 0;
 template <>
 inline constexpr std::array<std::string_view, 3> kChoices<Role> = {"input", "output", "between"};
 template <>
-inline constexpr std::array<std::string_view, 3> kChoices<Space> = {"memory", "shared", "registers"};
+inline constexpr std::array<std::string_view, 4> kChoices<Space> = {"memory", "shared", "registers", "tensor"};
 template <>
 inline constexpr std::array<std::string_view, 5> kChoices<expr::Reducer> = {"none", "sum", "max", "min", "product"};
 
@@ -78,6 +78,7 @@ void fields(Io& io, OneOf<Buffer> auto& b) {
   io("elements", b.elements, kCounts);
   if (b.space == Space::kRegister) return;
   io("offset_bytes", b.offset_bytes, kAmounts);
+  if (b.space == Space::kTensor) return;
   io.optional("swizzled_row_bytes", b.swizzled_row, kAmounts, 0);
 }
 template <class Io>

@@ -27,6 +27,7 @@ class Mbarriers {
   bool is_over(const MbarrierWait& w, const Crew& by);
   void wait(const MbarrierWait& w, Crew& by);
   void arrive(const MbarrierArrive& a, Crew& by);
+  void arrive(const Tcgen05Commit& c, Crew& by);
   // The load's phase has to be open when it starts; its data arrives later.
   void start(const TmaLoad& load, const Crew& by) { open(load.mbarrier, load.phase, by); }
   void add(const TmaLoad& load, Landing data, std::int64_t bytes, const Crew& by);
@@ -40,6 +41,7 @@ class Mbarriers {
     Clock arriving, over;
   };
 
+  void arrive(int mbarrier, const Affine& phase, std::int64_t arrivals, std::int64_t bytes, Crew& by);
   Phase& phase_of(int mbarrier, std::int64_t phase);
   std::int64_t number_of(int mbarrier, std::int64_t phase) const;
   // The phase of a stage; it has to be in progress.

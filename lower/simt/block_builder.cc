@@ -47,6 +47,10 @@ int BlockBuilder::shared(const std::string& name, base::Dtype dtype, std::int64_
   return add({name, Space::kShared, dtype, elements, -1, begin.n, swizzled_row.n});
 }
 
+int BlockBuilder::tensor(const std::string& name, base::Dtype dtype, std::int64_t columns, std::int64_t begin) {
+  return add({name, Space::kTensor, dtype, columns, -1, begin});
+}
+
 int BlockBuilder::instruction(const MatrixInstruction& i) {
   std::vector<MatrixInstruction>& all = kernel_.matrix_instructions;
   const auto known = std::find(all.begin(), all.end(), i);

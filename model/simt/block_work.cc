@@ -12,6 +12,14 @@
 namespace tilescope::model {
 namespace {
 
+// Sums in tensor memory are whole when the last product has its latency behind it; then all warps read them, each by
+// its partition's port.
+double cycles_of_tensor_reads(const Counts& c, const Machine& m, const Arithmetic& arithmetic) {
+  if (c.tensor_columns == 0) return 0;
+  return arithmetic.latency_cycles + c.tensor_reads * m.tensor_latency_cycles +
+         c.tensor_bytes / m.tensor_bytes_per_cycle;
+}
+
 // The work of one block at a chip's rates; everything is per core, in cycles, for all warps of the block.
 class Worker {
  public:
@@ -45,6 +53,7 @@ class Worker {
       }
     }
     add_arithmetic();
+    work_.sharing_latency_cycles += cycles_of_tensor_reads(c_, m_, arithmetic_);
     add_carrying();
     add_spills(occupancy);
     add_sharing();
@@ -180,10 +189,12 @@ class Worker {
     const double chain = std::max(arithmetic_.latency_cycles, busy * c_.depth);
     // Products of warp groups follow each other without waiting, and all warp groups of the block wait for the last
     // one. Its latency is of the fewest columns, whose multiply-adds are among those that keep the unit busy.
-    const double products =
-        c_.first_product > 0
-            ? points_ * busy + std::max(0.0, arithmetic_.latency_cycles - c_.first_product / arithmetic_.per_cycle)
-            : points_ / c_.depth * chain;
+    // One thread issues products for the block, and warps wait for those of all steps together.
+    const double latency = arithmetic_.latency_cycles;
+    const double products = c_.tensor_columns > 0 ? points_ * busy
+                            : c_.first_product > 0
+                                ? points_ * busy + std::max(0.0, latency - c_.first_product / arithmetic_.per_cycle)
+                                : points_ / c_.depth * chain;
     work_.compute_latency_cycles = std::max(products * c_.operations, own_products_cycles(busy)) +
                                    (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
   }

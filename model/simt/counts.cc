@@ -95,6 +95,10 @@ class BlockCounter {
     out_.per_instruction = instruction.iterations;
     out_.depth = instruction.depth;
     out_.first_product = instruction.first;
+    const TensorReads sums = of_micro_kernel(p_, [&](const auto& entry) { return tensor_reads(entry, p_); });
+    out_.tensor_bytes = sums.bytes;
+    out_.tensor_reads = sums.reads;
+    out_.tensor_columns = sums.columns;
     out_.promotions = promotion_work(p_).instructions;
     out_.operations = space_.macs_per_iteration + (out_.promotions > 0 ? 0 : space_.other_flops_per_iteration);
     out_.register_tiles = p_.reduction_tiles_per_step();

@@ -110,6 +110,8 @@ struct Counts {
   double operations = 1;                  // of the stage's arithmetic, of an iteration
   double promotions = 0;                  // multiplications and additions of a thread in a step, of sums with scales
   double first_product = 0;  // iterations of the smallest matrix instruction whose results are waited for once a step
+  double tensor_bytes = 0, tensor_reads = 0;   // that the block reads of tensor memory at its end; of one thread
+  std::int64_t tensor_columns = 0;             // that it takes of tensor memory
   double register_tiles = 1, tiles_ahead = 1;  // of a step; those whose loads are in flight together
   double loop_instructions = 0;
   double parts = 1;  // of a split reduction

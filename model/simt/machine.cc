@@ -83,6 +83,12 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_lanes = static_cast<double>(arch::access_lanes_of(a, arch::kScratchpadAccesses));
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
+  if (const arch::TensorLevel* t = arch::tensor_memory_of(a)) {
+    m.tensor_columns = arch::tensor_columns(*t);
+    m.tensor_granule = t->granule;
+    m.tensor_bytes_per_cycle = static_cast<double>(t->width.n);
+    m.tensor_latency_cycles = cycles_or_zero(t->latency);
+  }
   if (a.core.tma && a.core.tma->cluster_latency)
     m.cluster_latency_cycles = static_cast<double>(a.core.tma->cluster_latency->n);
   if (a.core.tma && a.core.tma->line_interval) m.tma_line_cycles = static_cast<double>(a.core.tma->line_interval->n);

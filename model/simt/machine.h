@@ -158,6 +158,10 @@ struct CoreRates {
   double scratchpad_lanes = 1;                  // that pass the port in a cycle
   double scratchpad_latency_cycles = 0;
 
+  std::int64_t tensor_columns = 0,
+               tensor_granule = 1;  // of a core's tensor memory; of which a block takes a power of 2
+  double tensor_bytes_per_cycle = 1, tensor_latency_cycles = 0;
+
   std::optional<double> core_cache_bytes_per_cycle;  // absent without such a cache
   std::optional<double> core_cache_tags;             // tags looked up in a cycle
   std::optional<double> core_misses;           // requests for lines in flight at most; absent where that never binds

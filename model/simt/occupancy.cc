@@ -14,8 +14,8 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
 }
 
 BlockNeeds needs_of(const Counts& c) {
-  return {c.launched_threads,  c.scratchpad,         c.registers.needed,
-          c.carried_registers, c.program->registers, c.program->tile_loop.blocks};
+  return {c.launched_threads,   c.scratchpad,     c.registers.needed,         c.carried_registers,
+          c.program->registers, c.tensor_columns, c.program->tile_loop.blocks};
 }
 
 Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
@@ -33,6 +33,9 @@ Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
 
   const std::int64_t warps_held = m.partitions * (m.registers / m.partitions / (o.registers_per_thread * m.warp));
 
+  std::int64_t allocated = m.tensor_granule;
+  while (allocated < needs.tensor_columns) allocated *= 2;
+
   struct Bound {
     std::int64_t blocks;
     std::string_view name;
@@ -47,6 +50,8 @@ Occupancy occupancy_of(const BlockNeeds& needs, const Machine& m) {
       {cached == 0 ? std::numeric_limits<std::int64_t>::max()
                    : m.scratchpad_bytes / (cached + m.scratchpad_reserved_bytes),
        "scratchpad"},
+      {needs.tensor_columns == 0 ? std::numeric_limits<std::int64_t>::max() : m.tensor_columns / allocated,
+       "tensor memory"},
   };
   const Bound* least = std::min_element(std::begin(bounds), std::end(bounds),
                                         [](const Bound& a, const Bound& b) { return a.blocks < b.blocks; });

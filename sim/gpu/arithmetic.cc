@@ -286,4 +286,16 @@ ArithmeticCost Arithmetic::cost(const lower::Wgmma& m, const lower::Kernel& k, s
   return cost;
 }
 
+ArithmeticCost Arithmetic::cost(const lower::Tcgen05Mma& m, const lower::Kernel& k, std::int64_t pass_bytes) const {
+  const lower::MatrixInstruction& i = lower::instruction_of(k, m);
+  const ComputeSpec& c = unit_of(chip_, i);
+  const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
+  const std::int64_t multiply_adds = i.shape.m * m.columns * i.shape.k;
+  ArithmeticCost cost{
+      .issue = 1, .computes = true, .passes = base::ceil_div(bytes, pass_bytes), .latency = c.latency.n};
+  cost.operations[0] = operations_of(c, multiply_adds);
+  hold(cost.pipes, c.name, base::ceil_div(multiply_adds * chip_.core.partitions * kCycleParts, c.per_core));
+  return cost;
+}
+
 }  // namespace tilescope::sim

@@ -13,7 +13,6 @@ using lower::OneOf;
 using lower::Space;
 using lower::Statement;
 using lower::Visitor;
-using lower::Wgmma;
 
 }  // namespace
 
@@ -24,7 +23,7 @@ Space BodyParts::space_of(const lower::Access& a) const {
 bool BodyParts::is_products(const Statement& s) {
   const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
   return std::visit(
-      Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); }, [](const Wgmma&) { return true; },
+      Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); }, [](const Products auto&) { return true; },
               [](const Copy&) { return false; }, [](const RunsAlone auto&) { return false; },
               [](const Synchronizes auto&) { return false; }},
       s.what);
@@ -39,7 +38,7 @@ bool BodyParts::alone(const Statement& s) const {
                 return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
               },
               [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
-              [](const RunsAlone auto&) { return true; }, [](const Wgmma&) { return false; },
+              [](const RunsAlone auto&) { return true; }, [](const Products auto&) { return false; },
               [](const Synchronizes auto&) { return false; }},
       s.what);
 }
@@ -50,7 +49,7 @@ bool BodyParts::loads_only(const Statement& s) const {
                 return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return loads_only(x); });
               },
               [&](const Copy& c) { return space_of(c.from) == Space::kGlobal && space_of(c.to) == Space::kRegister; },
-              [](const RunsAlone auto&) { return false; }, [](const Wgmma&) { return false; },
+              [](const RunsAlone auto&) { return false; }, [](const Products auto&) { return false; },
               [](const Synchronizes auto&) { return false; }},
       s.what);
 }

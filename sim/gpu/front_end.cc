@@ -15,6 +15,9 @@ bool meets_others(Kind kind) {
   switch (kind) {
     case Kind::kSegment:
     case Kind::kWgmma:
+    case Kind::kTensorProduct:
+    case Kind::kTensorCommit:
+    case Kind::kTensorLoad:
     case Kind::kLoad:
     case Kind::kStore:
     case Kind::kAsync:
@@ -93,6 +96,12 @@ std::optional<Cycle> FrontEnd::step(Warp& w, const WarpOp& op, Cycle t) {
       return segments_.begin_product(w, code_->segment(op.number).at(w.number, w.uniforms), t);
     case Kind::kWgmmaCommitWait:
       return wait_for_wgmma(w, t);
+    case Kind::kTensorProduct:
+      return segments_.issue_tensor_product(w, code_->segment(op.number).at(w.number, w.uniforms), t);
+    case Kind::kTensorCommit:
+      return arrive(w, op, t, w.tensor_end);
+    case Kind::kTensorLoad:
+      return segments_.load_tensor(w, op.number, t);
     case Kind::kLoad:
     case Kind::kStore:
     case Kind::kAsync:
@@ -223,17 +232,18 @@ std::optional<Cycle> FrontEnd::await(Warp& w, const WarpOp& op, Cycle t) {
   return read;
 }
 
-std::optional<Cycle> FrontEnd::arrive(Warp& w, const WarpOp& op, Cycle t) {
+std::optional<Cycle> FrontEnd::arrive(Warp& w, const WarpOp& op, Cycle t, Cycle behind) {
   const MbarrierPhase& s = code_->mbarrier_phase(op);
   const std::int64_t phase = ran_phase(w, op);
   BlockMbarriers& mbarriers = warps_.block(w.block).mbarriers;
   if (!mbarriers.under_way(s.mbarrier, phase)) return stop(w, s.mbarrier, phase);
   ++w.pc;
   const Cycle issued = issue_.issue_one(w, t);
-  mbarriers.arrive(s.mbarrier, phase, s.bytes, issued);
+  const Cycle arrived = std::max(issued, behind);
+  mbarriers.arrive(s.mbarrier, phase, s.bytes, arrived);
   if (s.cluster)
     warps_.tell_peers(w.block,
-                      {.mbarrier = s.mbarrier, .phase = phase, .at = issued + record_.machine.cluster_latency});
+                      {.mbarrier = s.mbarrier, .phase = phase, .at = arrived + record_.machine.cluster_latency});
   warps_.wake_waiting(w.block, s.mbarrier, phase);
   return issued;
 }

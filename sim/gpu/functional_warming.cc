@@ -70,6 +70,9 @@ void FunctionalWarming::walk(const Warp& w, bool from_begin, bool to_end, Device
       case Kind::kSegment:
       case Kind::kWgmma:
       case Kind::kWgmmaCommitWait:
+      case Kind::kTensorProduct:
+      case Kind::kTensorCommit:
+      case Kind::kTensorLoad:
       case Kind::kCommit:
       case Kind::kWait:
       case Kind::kBarrier:

@@ -14,12 +14,15 @@ using lower::Statement;
 
 bool is_barrier(const Statement& s) {
   return std::visit(
-      lower::Visitor{[](const lower::OneOf<lower::Barrier, lower::ClusterBarrier> auto& /*waits*/) { return true; },
-                     [](const lower::OneOf<lower::Loop, lower::If, lower::Copy, lower::Compute, lower::ReduceLanes,
-                                           lower::LoadMatrix, lower::Mma, lower::Wgmma, lower::WgmmaFence,
-                                           lower::WgmmaCommitWait, lower::ProxyFence, lower::Commit, lower::Wait,
-                                           lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait,
-                                           lower::TmaLoad, lower::TmaStore> auto& /*goes on*/) { return false; }},
+      lower::Visitor{
+          [](const lower::OneOf<lower::Barrier, lower::ClusterBarrier> auto& /*waits*/) { return true; },
+          [](const lower::OneOf<lower::Loop, lower::If, lower::Copy, lower::Compute, lower::ReduceLanes,
+                                lower::LoadMatrix, lower::Mma, lower::Wgmma, lower::WgmmaFence, lower::WgmmaCommitWait,
+                                lower::ProxyFence, lower::Commit, lower::Wait, lower::WarpSpecialized,
+                                lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore,
+                                lower::Tcgen05Mma, lower::Tcgen05Commit, lower::Tcgen05Load> auto& /*goes on*/) {
+            return false;
+          }},
       s.what);
 }
 

@@ -213,6 +213,12 @@ Machine machine_of(const ArchSpec& chip) {
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;
     m.limits.scratchpad_reserved = l->reserved_per_block.n;
   }
+  if (const arch::TensorLevel* l = hierarchy.tensor_memory) {
+    m.limits.tensor_columns = arch::tensor_columns(*l);
+    m.limits.tensor_granule = l->granule;
+    m.tensor_reads = {l->width.n, chip.core.partitions};
+    m.tensor_latency = latency_of(chip, *l);
+  }
   if (const CacheLevel* l = hierarchy.core_cache) {
     m.core_cache_name = l->name;
     m.misses = l->mshrs.value_or(0);

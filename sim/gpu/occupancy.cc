@@ -24,11 +24,17 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   require(k, m, "threads of a block", k.threads, l.max_block_threads);
   require(k, m, "threads of a block", k.threads, l.max_threads);
   require(k, m, "bytes of scratchpad of a block", k.shared_bytes, l.scratchpad_per_block);
+  require(k, m, "columns of tensor memory of a block", lower::tensor_columns(k), l.tensor_columns);
   Occupancy o;
   o.warps = base::ceil_div(k.threads, l.warp);
   const std::int64_t threads = o.warps * l.warp;
   std::int64_t blocks = std::min(l.max_blocks, std::max<std::int64_t>(1, l.max_threads / threads));
   if (k.shared_bytes > 0) blocks = std::min(blocks, l.scratchpad_bytes / (k.shared_bytes + l.scratchpad_reserved));
+  if (const std::int64_t columns = lower::tensor_columns(k); columns > 0) {
+    std::int64_t allocated = l.tensor_granule;
+    while (allocated < columns) allocated *= 2;
+    blocks = std::min(blocks, l.tensor_columns / allocated);
+  }
   const std::int64_t needed = std::max<std::int64_t>(1, registers_needed(k, m));
   o.registers_per_thread = needed;
   if (l.registers > 0) {

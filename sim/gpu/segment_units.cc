@@ -75,4 +75,28 @@ Cycle SegmentUnits::begin_product(Warp& w, const SegmentCost& c, Cycle t) {
   return then;
 }
 
+Cycle SegmentUnits::issue_tensor_product(Warp& w, const SegmentCost& c, Cycle t) {
+  count(c);
+  ++w.pc;
+  SegmentCost issued;
+  issued.issue = c.issue;
+  const Cycle end = end_of(issue_.take(w, issued, 1, t).end);
+  const std::int64_t held = *std::max_element(c.pipes.begin(), c.pipes.end());
+  const Cycle begin = std::max(end, tensor_unit_free_), busy = end_of(held / record_.machine.limits.partitions);
+  const Cycle moved = c.passes > 0 ? ports_.scratchpad(begin, c.passes, busy) : begin;
+  tensor_unit_free_ = std::max(begin + busy, moved);
+  w.tensor_end = std::max(w.tensor_end, tensor_unit_free_ + Cycle(c.latency));
+  record_.stall(w, Stall::kIssue, end);
+  return end;
+}
+
+Cycle SegmentUnits::load_tensor(Warp& w, std::int64_t bytes, Cycle t) {
+  ++w.pc;
+  const Cycle issued = issue_.issue_one(w, t);
+  const Cycle read = tensor_ports_[static_cast<std::size_t>(w.partition)].book(issued, bytes);
+  const Cycle then = read + record_.machine.tensor_latency;
+  record_.stall(w, Stall::kIssue, then);
+  return then;
+}
+
 }  // namespace tilescope::sim

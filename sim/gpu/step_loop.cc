@@ -51,7 +51,7 @@ StepLoop step_loop_of(std::span<const WarpOp> ops, std::span<const CodeLoop> loo
     const std::span<const WarpOp> inside = ops.subspan(n, static_cast<std::size_t>(op.jump) - n);
     const bool steps = std::any_of(inside.begin(), inside.end(), [](const WarpOp& o) {
       return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kWgmma ||
-             o.kind == Kind::kMbarrierWait;
+             o.kind == Kind::kTensorProduct || o.kind == Kind::kMbarrierWait;
     });
     if (!steps || !in_all_roles(ops, op.number, roles)) continue;
     auto advances = phases_per_step(l, phases, indices);

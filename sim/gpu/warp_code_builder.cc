@@ -23,13 +23,23 @@ using lower::OneOf;
 using lower::Space;
 using lower::Statement;
 using lower::Visitor;
-using lower::Wgmma;
 using Kind = WarpOp::Kind;
+
+// Whether the products are those that one thread issues for its block.
+bool issues_for_block(const Statement& products) {
+  bool found = std::holds_alternative<lower::Tcgen05Mma>(products.what);
+  lower::for_inner_bodies(products, [&](const std::vector<Statement>& body) {
+    found = found || std::any_of(body.begin(), body.end(), issues_for_block);
+  });
+  return found;
+}
 
 // Whether iterations of a loop add to the same sums.
 bool accumulates(const std::vector<Statement>& body, int index) {
   bool found = false;
   lower::for_each_statement(body, [&](const Statement& s) {
+    if (std::holds_alternative<lower::Tcgen05Mma>(s.what))
+      return;  // its unit adds products in the order of their issue
     lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind kind) {
       const auto& terms = a.offset.terms;
       found = found || (kind == lower::AccessKind::kAccumulate &&
@@ -87,7 +97,7 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
     if (!parts_.has(s, part)) continue;
     if (BodyParts::is_products(s)) {
       flush();
-      emit_segment({&s}, Kind::kWgmma);
+      emit_segment({&s}, issues_for_block(s) ? Kind::kTensorProduct : Kind::kWgmma);
       continue;
     }
     if (parts_.alone(s)) {
@@ -136,12 +146,20 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
               [&](const lower::MbarrierWait& a) {
                 emit_op({.kind = Kind::kMbarrierWait, .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase)});
               },
+              [&](const lower::Tcgen05Commit& c) {
+                emit_op({.kind = Kind::kTensorCommit,
+                         .mbarrier_phase = add_mbarrier_phase(c.mbarrier, c.phase, 0, c.cluster)});
+              },
+              [&](const lower::Tcgen05Load& l) {
+                const std::int64_t bytes = l.elements * lower::kColumnBytes * chip_.core.warp;
+                emit_op({.kind = Kind::kTensorLoad, .number = static_cast<int>(bytes)});
+              },
               [&](const lower::Wait& w) { emit_op({.kind = Kind::kWait, .number = static_cast<int>(w.pending)}); },
               [&](const lower::WgmmaCommitWait&) { emit_op({.kind = Kind::kWgmmaCommitWait}); },
               [&](const OneOf<lower::Barrier, lower::ClusterBarrier> auto&) { emit_op({.kind = Kind::kBarrier}); },
               [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
               [](const RunsAlone auto&) { base::check(false, "it needs no other warp"); },
-              [](const Wgmma&) { base::check(false, "it runs by itself"); }},
+              [](const Products auto&) { base::check(false, "it runs by itself"); }},
       s.what);
 }
 
@@ -297,7 +315,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
               },
               [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
               [&](const OneOf<Compute, lower::ReduceLanes, Mma> auto& c) { compute(arithmetic_.cost(c, kernel_)); },
-              [&](const Wgmma& m) {
+              [&](const Products auto& m) {
                 const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
                 compute(arithmetic_.cost(m, kernel_, scratchpad.banks * scratchpad.bank_width.n));
               },

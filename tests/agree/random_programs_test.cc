@@ -89,6 +89,14 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
   expect_all_agree(generated);
 }
 
+TEST(RandomPrograms, AllReadersAgreeOnSumsInTensorMemory) {
+  for (const ArchSpec& a : {chip("b200"), chip_of_64_lanes()}) {
+    GeneratedPrograms generated{a, {}};
+    generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
+    expect_all_agree(generated);
+  }
+}
+
 TEST(RandomPrograms, AllReadersAgreeOnClusters) {
   GeneratedPrograms generated{chip("h100_pcie"), {}};
   generate(generated, [&] { return any_cluster_program(generated.chip); });

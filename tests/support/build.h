@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/hierarchy.h"
 #include "arch/load.h"
 #include "base/diagnostics.h"
 #include "expr/infer.h"
@@ -41,6 +42,44 @@ inline const arch::ArchSpec& a100() {
 
 inline const arch::ArchSpec& h100() {
   static const arch::ArchSpec kChip = chip("h100_pcie");
+  return kChip;
+}
+
+inline const arch::ArchSpec& b200() {
+  static const arch::ArchSpec kChip = chip("b200");
+  return kChip;
+}
+
+// A made-up unit: 64 rows of 32 columns, 64 threads that read them, and a small tensor memory.
+inline arch::ArchSpec chip_of_64_lanes() {
+  arch::ArchSpec a = b200();
+  for (arch::Level& l : a.memory)
+    if (auto* tensor = std::get_if<arch::TensorLevel>(&l)) {
+      tensor->lanes = 64;
+      tensor->granule = 16;
+      tensor->capacity = {64 * 4 * 256};
+    }
+  for (arch::ComputeSpec& c : a.compute) {
+    if (!c.accumulators) continue;
+    c.m = 64;
+    c.n = 32;
+    c.max_n = 64;
+    c.threads = 64;
+    c.fragments->c.lanes.pop_back();
+    c.fragments->c.elements.push_back({arch::FragmentAxis::kColumn, 16});
+  }
+  return a;
+}
+
+// An H100 with a B200's tensor memory and the instructions that add up there: it runs every kind of statement.
+inline const arch::ArchSpec& h100_with_tensor_memory() {
+  static const arch::ArchSpec kChip = [] {
+    arch::ArchSpec a = h100();
+    a.memory.push_back(*arch::level_named(b200(), arch::tensor_memory_of(b200())->name));
+    for (const arch::ComputeSpec& c : b200().compute)
+      if (c.accumulators) a.compute.push_back(c);
+    return a;
+  }();
   return kChip;
 }
 

@@ -11,6 +11,7 @@
 #include "expr/reference.h"
 #include "expr/tables.h"
 #include "tests/support/random_program.h"
+#include "tile/fit.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
@@ -104,7 +105,8 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) {
     const std::int64_t fragment = a == unit->rows ? unit->m : a == unit->columns ? unit->n : 1;
-    mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
+    const bool tensor = instruction.accumulators.has_value();  // whole columns of a thread
+    mapping.push_back({tensor ? 1 : any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
                        fragment * (cached && a == unit->rows     ? 1
                                    : boxes && a == unit->columns ? any_element<std::int64_t>({2, 4, 4, 6, 8})
                                                                  : any_element<std::int64_t>({1, 1, 2, 3}))});
@@ -139,6 +141,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   if (boxes) {
     auto in_boxes = tile::with_tma_loads(std::move(p), chip);
     if (!in_boxes) RC_DISCARD("no boxes");
+    if (!tile::fits(*in_boxes, chip)) RC_DISCARD("more than the scratchpad or tensor memory");
     return tile::program_of(chip.name, any_stores(std::move(*in_boxes), chip));
   }
   return tile::program_of(chip.name, any_stores(std::move(p), chip));

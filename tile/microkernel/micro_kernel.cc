@@ -12,6 +12,7 @@ MicroKernel micro_kernel_of(const arch::ComputeSpec& c, const arch::ArchSpec& ch
   u.lanes = c.threads.value_or(chip.core.warp);
   u.max_columns = c.max_n.value_or(c.n);
   u.spec = std::make_shared<const arch::ComputeSpec>(c);
+  if (c.accumulators) return Tcgen05{std::move(u)};
   if (c.operands) return Wgmma{std::move(u)};
   return Mma{std::move(u)};
 }

@@ -52,10 +52,18 @@ struct Wgmma {
   bool operator==(const Wgmma&) const = default;
 };
 
+// The same, issued by one thread, with sums in a core's tensor memory until the reduction is done; then the lanes of
+// the instruction read them into registers (PTX's tcgen05.mma; tcgen05.h).
+struct Tcgen05 {
+  MatrixUnit unit;
+
+  bool operator==(const Tcgen05&) const = default;
+};
+
 // Computes each result in the thread that holds the result of an earlier stage of its kernel, in registers (CUTLASS:
 // epilogue; epilogue.h). `holder` is the micro-kernel of that stage.
 struct Epilogue {
-  std::variant<Fma, Mma, Wgmma> holder;
+  std::variant<Fma, Mma, Wgmma, Tcgen05> holder;
 
   bool operator==(const Epilogue&) const = default;
 };
@@ -68,7 +76,7 @@ struct RowReduction {
   bool operator==(const RowReduction&) const = default;
 };
 
-using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue, RowReduction>;
+using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue, RowReduction, Tcgen05>;
 
 // An instruction of the chip as a micro-kernel, along the axes of `along`.
 MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
@@ -78,6 +86,7 @@ MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::Ar
 constexpr const MatrixUnit* unit_of(const Fma& /*none*/) { return nullptr; }
 constexpr const MatrixUnit* unit_of(const Mma& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Wgmma& kernel) { return &kernel.unit; }
+constexpr const MatrixUnit* unit_of(const Tcgen05& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Epilogue& /*none*/) { return nullptr; }
 constexpr const MatrixUnit* unit_of(const RowReduction& /*none*/) { return nullptr; }
 inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
@@ -99,7 +108,7 @@ inline const MatrixUnit* holding_unit_of(const MicroKernel& kernel) {
 }
 
 // Number of neighbouring lanes that hold the parts of one row of the unit's results; nullopt where these are no
-// neighbours, or hold copies.
+// neighbours, or hold copies, and where they read results from tensor memory.
 std::optional<std::int64_t> lanes_of_row(const MatrixUnit& unit);
 
 // Number of threads that hold a register tile together. Of a row reduction those that hold different rows.

@@ -45,6 +45,7 @@ struct RowsOf {
   MicroKernel operator()(const Fma& kernel) const { return kernel; }  // which holds no rows
   MicroKernel operator()(const Mma& /*kernel*/) const { return RowReduction{Mma{unit}}; }
   MicroKernel operator()(const Wgmma& /*kernel*/) const { return RowReduction{Wgmma{unit}}; }
+  MicroKernel operator()(const Tcgen05& kernel) const { return kernel; }  // whose rows lanes_of_row leaves out
   MicroKernel operator()(const Epilogue& kernel) const { return std::visit(*this, kernel.holder); }
   MicroKernel operator()(const RowReduction& kernel) const { return kernel; }
 };
@@ -52,7 +53,7 @@ struct RowsOf {
 }  // namespace
 
 std::optional<std::int64_t> lanes_of_row(const MatrixUnit& unit) {
-  if (!unit.spec || !unit.spec->fragments) return std::nullopt;
+  if (!unit.spec || !unit.spec->fragments || unit.spec->accumulators) return std::nullopt;
   std::int64_t lanes = 1;
   bool below = true;  // bits of columns alone so far
   for (const FragmentBit& b : results_of(unit).lanes) {

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/tcgen05.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/transfer/vectors.h"
 
@@ -46,6 +47,9 @@ double fragment_elements(const Mma& /*kernel*/, const StageProgram& p, std::size
 double fragment_elements(const Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
   return fragment_of_threads(p, operand);
 }
+double fragment_elements(const Tcgen05& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return fragment_of_threads(p, operand);
+}
 // Copies of what other lanes hold included.
 double fragment_elements(const Epilogue& /*kernel*/, const StageProgram& p, std::size_t operand) {
   auto elements = static_cast<double>(p.lanes());
@@ -74,6 +78,10 @@ std::optional<std::int64_t> neighbouring_results(const Wgmma& kernel, const Stag
   return of_lane(kernel.unit, p);
 }
 
+std::optional<std::int64_t> neighbouring_results(const Tcgen05& kernel, const StageProgram& p) {
+  return of_lane(kernel.unit, p);
+}
+
 std::optional<std::int64_t> neighbouring_results(const Epilogue& kernel, const StageProgram& p) {
   return std::visit([&](const auto& holder) { return neighbouring_results(holder, p); }, kernel.holder);
 }
@@ -86,6 +94,7 @@ std::optional<std::int64_t> neighbouring_results(const RowReduction& /*kernel*/,
 std::int64_t row_shift(const Fma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Mma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Wgmma& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
+std::int64_t row_shift(const Tcgen05& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 std::int64_t row_shift(const Epilogue& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }  // it caches nothing
 std::int64_t row_shift(const RowReduction& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 
@@ -94,6 +103,7 @@ std::string tiles_refusal(const Mma& kernel, const StageProgram& p) {
   return reads_operands_of(kernel, *p.space) ? "" : "its sums are not promoted by scales";
 }
 std::string tiles_refusal(const Wgmma& /*kernel*/, const StageProgram& p) { return core_matrices_refusal(p); }
+std::string tiles_refusal(const Tcgen05& /*kernel*/, const StageProgram& p) { return tensor_sums_refusal(p); }
 std::string tiles_refusal(const Epilogue& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
 std::string tiles_refusal(const RowReduction& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
 

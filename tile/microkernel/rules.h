@@ -16,6 +16,7 @@ namespace tilescope::tile {
 std::optional<std::int64_t> neighbouring_results(const Fma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Mma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Wgmma&, const StageProgram& p);
+std::optional<std::int64_t> neighbouring_results(const Tcgen05&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Epilogue&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const RowReduction&, const StageProgram& p);
 
@@ -23,6 +24,7 @@ std::optional<std::int64_t> neighbouring_results(const RowReduction&, const Stag
 std::int64_t row_shift(const Fma&, const OperandPlan& plan);
 std::int64_t row_shift(const Mma&, const OperandPlan& plan);
 std::int64_t row_shift(const Wgmma&, const OperandPlan& plan);  // rows are padded between their pieces
+std::int64_t row_shift(const Tcgen05&, const OperandPlan& plan);
 std::int64_t row_shift(const Epilogue&, const OperandPlan& plan);
 std::int64_t row_shift(const RowReduction&, const OperandPlan& plan);
 
@@ -30,6 +32,7 @@ std::int64_t row_shift(const RowReduction&, const OperandPlan& plan);
 std::string tiles_refusal(const Fma&, const StageProgram& p);
 std::string tiles_refusal(const Mma&, const StageProgram& p);
 std::string tiles_refusal(const Wgmma&, const StageProgram& p);
+std::string tiles_refusal(const Tcgen05&, const StageProgram& p);
 std::string tiles_refusal(const Epilogue&, const StageProgram& p);
 std::string tiles_refusal(const RowReduction&, const StageProgram& p);
 
@@ -37,6 +40,7 @@ std::string tiles_refusal(const RowReduction&, const StageProgram& p);
 constexpr bool has_own_tiles(const Fma&) { return true; }
 constexpr bool has_own_tiles(const Mma&) { return true; }
 constexpr bool has_own_tiles(const Wgmma&) { return true; }
+constexpr bool has_own_tiles(const Tcgen05&) { return true; }
 constexpr bool has_own_tiles(const Epilogue&) { return false; }
 constexpr bool has_own_tiles(const RowReduction&) { return false; }
 
@@ -44,6 +48,7 @@ constexpr bool has_own_tiles(const RowReduction&) { return false; }
 constexpr bool reads_rows(const Fma&) { return true; }
 constexpr bool reads_rows(const Mma&) { return true; }
 constexpr bool reads_rows(const Wgmma&) { return false; }
+constexpr bool reads_rows(const Tcgen05&) { return false; }
 constexpr bool reads_rows(const Epilogue&) { return true; }
 constexpr bool reads_rows(const RowReduction&) { return true; }
 
@@ -51,13 +56,19 @@ constexpr bool reads_rows(const RowReduction&) { return true; }
 constexpr bool adds_by_threads(const Fma&) { return true; }
 constexpr bool adds_by_threads(const Mma&) { return false; }
 constexpr bool adds_by_threads(const Wgmma&) { return false; }
+constexpr bool adds_by_threads(const Tcgen05&) { return false; }
 constexpr bool adds_by_threads(const Epilogue&) { return true; }
 constexpr bool adds_by_threads(const RowReduction&) { return true; }
+
+// Whether one thread issues its instructions for the block, which adds up in tensor memory.
+constexpr bool issued_for_block(const auto& /*other*/) { return false; }
+constexpr bool issued_for_block(const Tcgen05&) { return true; }
 
 // Whether lanes hold one result a row of what an earlier stage has in registers.
 constexpr bool holds_rows(const Fma&) { return false; }
 constexpr bool holds_rows(const Mma&) { return false; }
 constexpr bool holds_rows(const Wgmma&) { return false; }
+constexpr bool holds_rows(const Tcgen05&) { return false; }
 constexpr bool holds_rows(const Epilogue&) { return false; }
 constexpr bool holds_rows(const RowReduction&) { return true; }
 
@@ -65,6 +76,7 @@ constexpr bool holds_rows(const RowReduction&) { return true; }
 double fragment_elements(const Fma&, const StageProgram& p, std::size_t operand);
 double fragment_elements(const Mma&, const StageProgram& p, std::size_t operand);
 double fragment_elements(const Wgmma&, const StageProgram& p, std::size_t operand);
+double fragment_elements(const Tcgen05&, const StageProgram& p, std::size_t operand);
 double fragment_elements(const Epilogue&, const StageProgram& p, std::size_t operand);
 double fragment_elements(const RowReduction&, const StageProgram& p, std::size_t operand);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::tile {
 namespace {
@@ -65,7 +66,9 @@ bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
   return true;
 }
 
-bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgmma>(p.micro_kernel); }
+bool in_core_matrices(const StageProgram& p) {
+  return std::holds_alternative<Wgmma>(p.micro_kernel) || std::holds_alternative<Tcgen05>(p.micro_kernel);
+}
 
 std::string core_matrices_refusal(const StageProgram& p) {
   if (!reads_core_matrices(*p.space, *p.matrix()))
@@ -105,7 +108,9 @@ std::string scales_refusal(const StageProgram& p) {
 
 std::int64_t fragments_together(const StageProgram& p) {
   const MatrixUnit& u = *p.matrix();
-  const std::int64_t neighbours = p.mapping[u.columns].per_thread / u.n;
+  // One that a thread issues for the block has the block's.
+  const bool of_block = of_micro_kernel(p, [](const auto& kernel) { return issued_for_block(kernel); });
+  const std::int64_t neighbours = (of_block ? p.block[u.columns] : p.mapping[u.columns].per_thread) / u.n;
   std::int64_t together = u.max_columns / u.n;
   while (neighbours % together != 0) --together;
   return together;

@@ -42,6 +42,10 @@ inline bool reads_operands_of(const Fma& /*kernel*/, const TileSpace& /*space*/)
 // Ignores: sums of an Mma could be promoted by scales as those of a Wgmma are.
 inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& space) { return space.scale_depth == 0; }
 inline bool reads_operands_of(const Wgmma& k, const TileSpace& space) { return reads_core_matrices(space, k.unit); }
+// Ignores: sums in tensor memory could be promoted by scales as those of a Wgmma are.
+inline bool reads_operands_of(const Tcgen05& k, const TileSpace& space) {
+  return space.scale_depth == 0 && reads_core_matrices(space, k.unit);
+}
 inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space) {
   return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
 }
@@ -64,7 +68,7 @@ inline std::int64_t depth_of_steps(const TileSpace& space, const MatrixUnit& uni
 }
 
 // Number of fragments side by side along the columns that one instruction multiplies: the most that divide the
-// fragments of a group evenly.
+// fragments of a group evenly, or those of a block for which one thread issues it.
 std::int64_t fragments_together(const StageProgram& p);
 
 }  // namespace tilescope::tile

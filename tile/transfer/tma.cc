@@ -7,6 +7,7 @@
 
 #include "base/integer.h"
 #include "tile/loop_ring.h"
+#include "tile/microkernel/rules.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::tile {
@@ -42,7 +43,9 @@ bool SimtSchedule::by_tma() const {
 }
 
 std::int64_t SimtSchedule::threads_with_producers(std::int64_t warp) const {
-  return by_tma() ? base::round_up(threads() * tile_loop.crews, warp) + warp : threads();
+  if (!by_tma()) return threads();
+  const bool issued = std::visit([](const auto& kernel) { return issued_for_block(kernel); }, micro_kernel);
+  return base::round_up(threads() * tile_loop.crews, warp) + (issued ? 2 : 1) * warp;
 }
 
 std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::TmaSpec& tma) {
@@ -85,9 +88,10 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 TmaStaging tma_staging(const StageProgram& p, const arch::CoreSpec& core) {
   if (!p.by_tma() || !core.tma) return {};
   // Full and empty of every stage; one for each crew at which its warps meet around their results in the scratchpad;
-  // one of the tiles that are loaded once.
+  // one of the tiles that are loaded once; one of sums in tensor memory.
   const bool once = std::any_of(p.operands.begin(), p.operands.end(), [](const OperandPlan& o) { return o.once; });
-  const std::int64_t more = (p.operands.back().cached ? p.tile_loop.crews : 0) + (once ? 1 : 0);
+  const bool sums = of_micro_kernel(p, [](const auto& kernel) { return issued_for_block(kernel); });
+  const std::int64_t more = (p.operands.back().cached ? p.tile_loop.crews : 0) + (once ? 1 : 0) + (sums ? 1 : 0);
   return {core.tma->alignment, core.tma->mbarrier, 2 * p.stages_held() + more};
 }
 

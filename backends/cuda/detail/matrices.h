@@ -41,17 +41,28 @@ class MatrixDefinitions {
     std::size_t instruction = 0;
     std::int64_t columns = 0;
     bool along_m = false, along_n = false;
-    bool held = false;  // lanes hold the first factor
+    bool held = false;    // lanes hold the first factor
+    bool issued = false;  // by one thread, with sums in tensor memory
 
     bool operator==(const Staged&) const = default;
   };
 
+  // Whether one thread issues it.
+  bool is_issued(const Instruction& i) const;
   void add(const lower::Kernel& kernel, const lower::Statement& statement, NamePool& pool);
   std::size_t add(const lower::MatrixInstruction& instruction, NamePool& pool);
 
   std::vector<Instruction> instructions_;
   std::vector<Rows> rows_;
   std::vector<Staged> staged_;
+  // Loads of tensor memory: columns, and what their sums are.
+  struct TensorLoad {
+    std::int64_t columns = 0;
+    base::Dtype sums{};
+
+    bool operator==(const TensorLoad&) const = default;
+  };
+  std::vector<TensorLoad> loads_;
 };
 
 }  // namespace tilescope::cuda

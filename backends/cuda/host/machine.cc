@@ -363,6 +363,11 @@ void tilescope_read_staged(void* to, const void* at, int line) {
   std::memcpy(to, at, kBytes);
 }
 
+void tilescope_touch_sum(const void* at, int bytes, bool writes, int line) {
+  host::place.line = line;
+  host::watch::sum_access(at, bytes, writes);
+}
+
 void tilescope_copy_async(void* to, const void* from, int bytes, bool happens, bool reads, int line) {
   host::place.line = line;
   host::watch::async_issued(to, from, bytes, happens, reads);

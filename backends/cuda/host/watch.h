@@ -23,6 +23,8 @@ void block_begins();
 void access(const void* at, int bytes, bool writes);
 // An instruction that several threads execute together will read `bytes` at `at` of the scratchpad next.
 void staged_read(const void* at, int bytes);
+// The running thread reads or writes sums in tensor memory.
+void sum_access(const void* at, int bytes, bool writes);
 // The running thread reaches an access whose guard fails.
 void no_access();
 // The running thread issues an asynchronous copy if `happens`, else the copy's guard fails. The copy reads memory if

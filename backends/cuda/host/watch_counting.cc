@@ -164,6 +164,15 @@ void staged_read(const void* at, int bytes) {
   f.array->shadow.read(f.in_array, bytes, state.epochs);
 }
 
+void sum_access(const void* at, int bytes, bool writes) {
+  expect_nothing();
+  const Found f = find(at, bytes);
+  if (writes)
+    f.array->shadow.write(f.in_array, bytes, state.epochs);
+  else
+    f.array->shadow.read(f.in_array, bytes, state.epochs);
+}
+
 void no_access() {
   expect_nothing();
   CopySides& sides = sides_here();

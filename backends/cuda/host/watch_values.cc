@@ -33,6 +33,7 @@ void kernel_begins(const KernelEntry&, void*, long long) {}
 void block_begins() {}
 void access(const void*, int, bool) {}
 void staged_read(const void*, int) {}
+void sum_access(const void*, int, bool) {}
 void no_access() {}
 
 // The copy itself may happen later; a report of the sanitizer should show the line that issued it.

@@ -25,6 +25,8 @@ RowPlacements row_placements(const tile::Mma&, const tile::StageProgram& p, std:
                              const arch::ArchSpec& chip);
 RowPlacements row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
                              const arch::ArchSpec& chip);
+RowPlacements row_placements(const tile::Tcgen05&, const tile::StageProgram& p, std::size_t operand,
+                             const arch::ArchSpec& chip);
 // An epilogue caches nothing, nor does a row reduction.
 RowPlacements row_placements(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand,
                              const arch::ArchSpec& chip);
@@ -35,6 +37,7 @@ RowPlacements row_placements(const tile::RowReduction&, const tile::StageProgram
 constexpr bool reads_by_rows(const tile::Fma&) { return false; }
 constexpr bool reads_by_rows(const tile::Mma&) { return true; }
 constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
+constexpr bool reads_by_rows(const tile::Tcgen05&) { return true; }
 constexpr bool reads_by_rows(const tile::Epilogue&) { return false; }
 constexpr bool reads_by_rows(const tile::RowReduction&) { return false; }
 
@@ -42,6 +45,7 @@ constexpr bool reads_by_rows(const tile::RowReduction&) { return false; }
 constexpr bool holds_fragments(const tile::Fma&) { return false; }
 constexpr bool holds_fragments(const tile::Mma&) { return true; }
 constexpr bool holds_fragments(const tile::Wgmma&) { return false; }
+constexpr bool holds_fragments(const tile::Tcgen05&) { return false; }
 constexpr bool holds_fragments(const tile::Epilogue&) { return false; }
 constexpr bool holds_fragments(const tile::RowReduction&) { return false; }
 
@@ -60,6 +64,9 @@ inline bool whole_fragments(const tile::Mma& kernel, const tile::StageProgram& p
 }
 inline bool whole_fragments(const tile::Wgmma& kernel, const tile::StageProgram& p) {
   return p.thread[kernel.unit.depth] == kernel.unit.k && tile::scales_refusal(p).empty();
+}
+inline bool whole_fragments(const tile::Tcgen05& kernel, const tile::StageProgram& p) {
+  return p.thread[kernel.unit.depth] == kernel.unit.k;
 }
 
 constexpr bool whole_fragments(const tile::Epilogue&, const tile::StageProgram&) { return true; }

@@ -33,6 +33,8 @@ class BlockBuilder {
   int registers(const std::string& name, base::Dtype dtype, std::int64_t elements);
   int shared(const std::string& name, base::Dtype dtype, std::int64_t elements, base::Bytes begin,
              base::Bytes swizzled_row = {0});
+  // `begin`: bytes of every lane.
+  int tensor(const std::string& name, base::Dtype dtype, std::int64_t columns, std::int64_t begin);
   base::Dtype dtype_of(int buffer) const { return kernel_.buffers[static_cast<std::size_t>(buffer)].dtype; }
   // The number of an instruction of the kernel, which has each once.
   int instruction(const MatrixInstruction& i);

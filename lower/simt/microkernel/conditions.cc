@@ -68,6 +68,10 @@ void add_refusals(const tile::Wgmma& kernel, const tile::StageProgram& p, const 
                   base::Diagnostics& diags, base::Position at) {
   add_unit_refusals(kernel.unit, p, chip, diags, at);
 }
+void add_refusals(const tile::Tcgen05& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                  base::Diagnostics& diags, base::Position at) {
+  add_unit_refusals(kernel.unit, p, chip, diags, at);
+}
 // Lanes hold results as the holder's instruction says, whose other conditions are the holder's.
 void add_refusals(const tile::Epilogue& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at) {
@@ -83,6 +87,7 @@ void add_refusals(const tile::RowReduction& kernel, const tile::StageProgram& p,
 tile::MicroKernel on_chip(const tile::Fma& kernel, const arch::ArchSpec& /*chip*/) { return kernel; }
 tile::MicroKernel on_chip(const tile::Mma& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
 tile::MicroKernel on_chip(const tile::Wgmma& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
+tile::MicroKernel on_chip(const tile::Tcgen05& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
 tile::MicroKernel on_chip(const tile::Epilogue& kernel, const arch::ArchSpec& chip) {
   return tile::epilogue_of(std::visit([&](const auto& holder) { return on_chip(holder, chip); }, kernel.holder));
 }

@@ -5,12 +5,21 @@
 #include "lower/simt/microkernel/detail/fma.h"
 #include "lower/simt/microkernel/detail/mma.h"
 #include "lower/simt/microkernel/detail/row_reduction.h"
+#include "lower/simt/microkernel/detail/tcgen05.h"
 #include "lower/simt/microkernel/detail/wgmma.h"
 #include "tile/microkernel/epilogue.h"
 
 namespace tilescope::lower {
 
 Body MicroKernelLowering::start(const Affine& /*step*/, const Affine& /*ring_stage*/) { return {}; }
+
+Body MicroKernelLowering::release(int mbarrier, const Affine& step, bool cluster) {
+  Body body;
+  body.push_back({MbarrierArrive{mbarrier, step, 0, cluster}, "this warp has read them"});
+  return body;
+}
+
+std::int64_t MicroKernelLowering::releases() const { return s_.p.threads() / s_.chip.core.warp; }
 
 Affine MicroKernelLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at, const Affine& ring_stage) {
   const CachedTile& t = s_.tiles[i];
@@ -68,6 +77,9 @@ namespace {
 std::unique_ptr<MicroKernelLowering> made(const tile::Fma&, Stage& s) { return std::make_unique<FmaLowering>(s); }
 std::unique_ptr<MicroKernelLowering> made(const tile::Mma&, Stage& s) { return std::make_unique<MmaLowering>(s); }
 std::unique_ptr<MicroKernelLowering> made(const tile::Wgmma&, Stage& s) { return std::make_unique<WgmmaLowering>(s); }
+std::unique_ptr<MicroKernelLowering> made(const tile::Tcgen05&, Stage& s) {
+  return std::make_unique<Tcgen05Lowering>(s);
+}
 std::unique_ptr<MicroKernelLowering> made(const tile::Epilogue& kernel, Stage& s) {
   return std::make_unique<EpilogueLowering>(
       s, std::visit([&](const auto& holder) { return made(holder, s); }, kernel.holder));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Statements of matrix instructions: fragments and their products, in registers (Mma) and in the scratchpad (Wgmma).
+// Statements of matrix instructions: fragments and their products, in registers (Mma), in the scratchpad (Wgmma), and
+// with sums in tensor memory (Tcgen05Mma).
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +41,7 @@ struct MatrixInstruction {
   MatrixShape shape;
   std::int64_t lanes = 1;  // that execute it together
   base::Dtype elements{}, sums{};
-  std::optional<arch::FragmentMap> a, b;  // of what may be in registers; without that of b Wgmma multiplies, else Mma
+  std::optional<arch::FragmentMap> a, b;  // of what may be in registers; with that of b Mma multiplies
   arch::FragmentMap c;
   std::string cuda, hip;  // its name in these dialects; empty where they have none
 
@@ -96,7 +97,39 @@ struct WgmmaCommitWait {
 
   bool operator==(const WgmmaCommitWait&) const = default;
 };
-// Makes what this thread wrote to the scratchpad, and what it waited for, visible to Wgmma and TmaStore after the
+// d += a * b of a block, from operands in the scratchpad into its tensor memory, as PTX's tcgen05.mma defines it. The
+// first thread of a role of one warp issues it; it runs asynchronously, behind those that the thread issued before,
+// until the phase is over for which a Tcgen05Commit behind it arrives. Row l of d is in lane l, its `columns`, a
+// multiple of the instruction's n, stand in neighbouring columns from `d` on. `adds` is as of Wgmma.
+struct Tcgen05Mma {
+  int instruction = 0;  // position in Kernel::matrix_instructions
+  std::int64_t columns = 1;
+  Access d;
+  SharedOperand a, b;
+  std::vector<Guard> adds = {};
+
+  bool operator==(const Tcgen05Mma&) const = default;
+};
+// One arrival for a phase of an mbarrier, when all Tcgen05Mma have ended that the same thread issued before (PTX's
+// tcgen05.commit); at the `cluster`, one at this mbarrier of all of its blocks. Until the role has waited for the phase
+// it arrives at no mbarrier in another way.
+struct Tcgen05Commit {
+  int mbarrier = 0;  // position in Kernel::mbarriers
+  Affine phase;
+  bool cluster = false;
+
+  bool operator==(const Tcgen05Commit&) const = default;
+};
+// Each thread reads `elements` neighbouring columns of its own lane of tensor memory into neighbouring registers (PTX's
+// tcgen05.ld and wait::ld). Thread t has the lane of t's rest by the number of lanes. Its role has waited for the phase
+// of a Tcgen05Commit behind all products that were added to them.
+struct Tcgen05Load {
+  Access to, from;
+  std::int64_t elements = 1;
+
+  bool operator==(const Tcgen05Load&) const = default;
+};
+// Makes what this thread wrote to the scratchpad, and what it waited for, visible to products and TmaStore after the
 // threads next synchronize (PTX's fence.proxy.async).
 struct ProxyFence {
   bool operator==(const ProxyFence&) const = default;

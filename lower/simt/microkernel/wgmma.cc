@@ -3,36 +3,19 @@
 
 #include <utility>
 
+#include "lower/simt/microkernel/detail/core_operands.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
 
 Affine WgmmaLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at, const Affine& ring_stage) {
-  const CachedTile& t = s_.tiles[i];
-  const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
-  const std::string& name = s_.space().inputs[i].name;
-  Affine offset = s_.p.operands[i].once ? Affine() : ring_stage * t.ring_stage_elements;
-  for (std::size_t d = 0; d + 2 < at.size(); ++d) offset = offset + at[d] * t.pitch[d];
-  const auto part = [&](const Affine& a, std::int64_t of, const char* what) {
-    const Affine whole = s_.maker().quotient(a, of, 0, name + what);
-    return std::pair{whole, a - whole * of};
-  };
-  const auto [below, row] = part(at[at.size() - 2], tile::kCoreRows, "_below");
-  const auto [beside, column] = part(at.back(), core.columns, "_beside");
-  return offset + below * core.below + row * core.columns + beside * core.beside + column;
+  return in_core_matrices(s_, i, at, ring_stage);
 }
 
 SharedOperand WgmmaLowering::factor(std::size_t i, std::int64_t together, const StepPosition& at,
                                     const Affine& ring_stage) {
   const MatrixSide side = tile_.side(i);
-  const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
-  const Affine from = in_ring_stage(i, tile_.in_data_tile(side, together, {}, at), ring_stage);
-  SharedOperand out{{s_.tiles[i].shared, from}, core.below, core.beside, false};
-  const auto& dims = s_.space().inputs[i].dims;
-  if (static_cast<std::size_t>(dims.back().terms[0].axis) != side.axis) return out;
-  std::swap(out.along, out.deep);
-  out.transposed = true;
-  return out;
+  return core_operand(s_, i, side, in_ring_stage(i, tile_.in_data_tile(side, together, {}, at), ring_stage));
 }
 
 void WgmmaLowering::add_registers() {

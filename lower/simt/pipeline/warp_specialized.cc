@@ -36,18 +36,21 @@ Sync meetings(const Stage& s, const TileRounds& rounds) {
   };
 }
 
+// The products of a tile's steps, as its operands arrive.
+Body multiplied(const BlockParts& b, const StepLoop& loop, const RingUse& ring) {
+  Body of_step;
+  of_step.push_back({MbarrierWait{kFull, ring.use}, "the tiles are whole"});
+  of_step = with(std::move(of_step), b.products.start(loop.step, ring.slot));
+  of_step = with(std::move(of_step), b.products.finish(loop.step, ring.slot));
+  of_step = with(std::move(of_step), b.products.release(kEmpty, ring.use, b.stage.block.kernel().cluster > 1));
+  return loop.around(std::move(of_step));
+}
+
 Body consumers(const BlockParts& b, const StepLoop& loop, const TileRounds& rounds) {
   Stage& s = b.stage;
   rounds.enter(s);
   const RingUse ring(s, loop, rounds);
-  Body multiply;
-  multiply.push_back({MbarrierWait{kFull, ring.use}, "the tiles are whole"});
-  multiply = with(std::move(multiply), b.products.start(loop.step, ring.slot));
-  multiply = with(std::move(multiply), b.products.finish(loop.step, ring.slot));
-  const bool clusters = s.block.kernel().cluster > 1;
-  multiply.push_back({MbarrierArrive{kEmpty, ring.use, 0, clusters}, "this warp has read them"});
-  Body computing = b.results.initial();
-  computing = with(std::move(computing), loop.around(std::move(multiply)));
+  Body computing = with(b.results.initial(), multiplied(b, loop, ring));
   computing = with(std::move(computing), b.results.leave(meetings(s, rounds)));
   return rounds.around(std::move(computing));
 }
@@ -66,11 +69,29 @@ Body producers(const BlockParts& b, const StepLoop& loop, const TileRounds& roun
   return rounds.around(loop.around(std::move(copy)));
 }
 
+// A warp of its own issues the products of a block, and the computing threads read the sums when all are added.
+Body issued_apart(const BlockParts& b, const StepLoop& loop) {
+  Stage& s = b.stage;
+  const TileRounds rounds(s, 0, 1, "round");
+  const RingUse ring(s, loop, rounds);
+  const std::int64_t threads = s.p.threads(), warp = s.chip.core.warp;
+  WarpSpecialized roles;
+  Body products = multiplied(b, loop, ring);
+  Body results = with(b.products.collect(), b.results.leave(meetings(s, rounds)));
+  roles.roles.push_back({"results", 0, threads, std::move(results)});
+  roles.roles.push_back({"copy", threads, warp, producers(b, loop, rounds)});
+  roles.roles.push_back({"multiply", threads + warp, warp, with(std::move(products), b.products.commit())});
+  Body out;
+  out.push_back({std::move(roles), {}});
+  return out;
+}
+
 }  // namespace
 
 Body warp_specialized(const BlockParts& b) {
   Stage& s = b.stage;
   const StepLoop loop = step_loop(s);
+  if (b.products.issues_apart()) return issued_apart(b, loop);
   const std::int64_t crews = s.p.tile_loop.crews, threads = s.p.threads();
   WarpSpecialized roles;
   std::optional<TileRounds> rounds;

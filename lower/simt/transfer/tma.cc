@@ -13,17 +13,17 @@ namespace tilescope::lower {
 namespace {
 
 // Adds the mbarriers of a block, behind the tiles, and the warp that asks for them.
-void add_mbarriers(Stage& s) {
+void add_mbarriers(Stage& s, const MicroKernelLowering& products) {
   Kernel& k = s.block.kernel();
   k.threads = s.p.threads_with_producers(s.chip.core.warp);
   s.mbarriers = static_cast<int>(k.mbarriers.size());
   const std::int64_t begin = (s.place.scratchpad + s.staging.mbarriers).n, stages = s.p.stages_held();
-  const std::int64_t computing = s.p.threads() / s.chip.core.warp;
+  const std::int64_t computing = s.p.threads() / s.chip.core.warp, releases = products.releases();
   const std::int64_t bytes = s.chip.core.tma->mbarrier.n * stages;
   // The tiles that a block brings lie in the scratchpads of its cluster, whose warps all read them.
   const std::string of = s.p.loop_stages > 1 ? s.space().output.name + "_" : "";
   k.mbarriers.push_back({of + "full", stages, 1, begin});
-  k.mbarriers.push_back({of + "empty", stages, computing * k.cluster, begin + bytes});
+  k.mbarriers.push_back({of + "empty", stages, releases * k.cluster, begin + bytes});
   if (s.p.operands.back().cached) k.mbarriers.push_back({"met", s.p.tile_loop.crews, computing, begin + 2 * bytes});
   if (loaded_bytes(s, true) > 0) k.mbarriers.push_back({of + "once", 1, 1, begin + 2 * bytes});
 }
@@ -44,7 +44,7 @@ void TmaLowering::add_tile() {
                              t.ring_stage_elements * s_.stages_held(operand_),
                              s_.place.scratchpad + s_.staging.begins[operand_], operand().element * plan().box);
   tile() = t;
-  if (s_.mbarriers < 0) add_mbarriers(s_);
+  if (s_.mbarriers < 0) add_mbarriers(s_, products_);
 }
 
 TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin) {

@@ -20,6 +20,7 @@ struct BlockNeeds {
   base::Bytes scratchpad;
   std::int64_t registers = 0, further_registers = 0;  // of a thread: of the stage, of what else is under way
   std::int64_t stated_registers = 0;                  // that its compiler is held to; 0: that is its own business
+  std::int64_t tensor_columns = 0;                    // of the block
   std::int64_t launched = 0;
 };
 BlockNeeds needs_of(const Counts& c);

@@ -52,6 +52,9 @@ class Arithmetic {
   // One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each
   // of which gives `pass_bytes` of core matrices; whole ones, so that few columns cost up to three passes too many.
   ArithmeticCost cost(const lower::Wgmma& m, const lower::Kernel& k, std::int64_t pass_bytes) const;
+  // All of an instruction that one warp issues for its core's partitions together, whose shares of the unit it holds,
+  // and of the scratchpad's passes.
+  ArithmeticCost cost(const lower::Tcgen05Mma& m, const lower::Kernel& k, std::int64_t pass_bytes) const;
   // Instructions beside a kernel's statements, of which so many are on integers and predicates.
   ArithmeticCost cost_beside(double instructions, double of_integers) const;
 

@@ -12,13 +12,17 @@ namespace tilescope::sim {
 
 // Statements in order or in time with other threads, or with the chip's engines.
 template <class S>
-concept Synchronizes =
-    lower::OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::ClusterBarrier, lower::Commit, lower::Wait,
-                 lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore>;
+concept Synchronizes = lower::OneOf<S, lower::WgmmaCommitWait, lower::Barrier, lower::ClusterBarrier, lower::Commit,
+                                    lower::Wait, lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait,
+                                    lower::TmaLoad, lower::TmaStore, lower::Tcgen05Commit, lower::Tcgen05Load>;
 // Statements that a warp runs by itself, in its registers and its scratchpad.
 template <class S>
 concept RunsAlone = lower::OneOf<S, lower::Compute, lower::ReduceLanes, lower::LoadMatrix, lower::Mma,
                                  lower::WgmmaFence, lower::ProxyFence>;
+
+// Products that go on by themselves.
+template <class S>
+concept Products = lower::OneOf<S, lower::Wgmma, lower::Tcgen05Mma>;
 
 class BodyParts {
  public:

@@ -43,7 +43,8 @@ class FrontEnd {
   std::optional<Cycle> run_loop(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> wait_for_wgmma(Warp& w, Cycle t);
   std::optional<Cycle> reach_barrier(Warp& w, Cycle t);
-  std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t);
+  // `behind`: of what has to end before.
+  std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t, Cycle behind = 0_cycles);
   std::optional<Cycle> await(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> load_box(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);

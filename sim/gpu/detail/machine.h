@@ -39,6 +39,7 @@ struct CoreLimits {
   // Registers of a thread beside the sums of a warp group's product; with fewer, sums are in memory between products.
   std::int64_t warp_group_operands = 0;
   std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
+  std::int64_t tensor_columns = 0, tensor_granule = 1;  // of tensor memory, of which a block takes a power of two
 };
 
 struct Machine {
@@ -57,6 +58,8 @@ struct Machine {
   Rate scratchpad;            // bank passes
   Banks banks;
   Cycle scratchpad_latency{};
+  Rate tensor_reads;  // bytes that the warps of one partition read of tensor memory
+  Cycle tensor_latency{};
   std::int64_t misses = 0;              // lines that a core has under way at a time, written ones among them; 0: any
   Cycle line_interval{};                // between lines that a core's TMA engine requests
   Cycle cluster_latency{};              // from a warp's arrival to an mbarrier of another block of its cluster

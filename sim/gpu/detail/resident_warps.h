@@ -55,6 +55,7 @@ struct Warp {
   std::int64_t copies_begin = 0;  // number of the first of them
   std::int64_t pieces_left = 0;   // of a long segment
   Cycle wgmma_end{};              // of those that run by themselves
+  Cycle tensor_end{};             // of those that it issued for its block
   int mbarrier = 0;               // that it waits for
   std::int64_t phase = 0;         // of it, as the block ran them
   bool in_steps = false;

@@ -33,6 +33,9 @@ struct WarpOp {
     kSegment,
     kWgmma,
     kWgmmaCommitWait,
+    kTensorProduct,
+    kTensorCommit,
+    kTensorLoad,
     kLoad,
     kStore,
     kAsync,
@@ -47,9 +50,9 @@ struct WarpOp {
   };
   Kind kind{};
   int jump = 0;            // kLoop, kIf, kRole: behind its end; kEndLoop: its first operation
-  int number = 0;          // of the loop, guards, role, segment (kWgmma too), copy or box; kWait: groups that may be
-                           // under way
-  int mbarrier_phase = 0;  // kMbarrierArrive, kMbarrierWait, kTmaLoad
+  int number = 0;          // of the loop, guards, role, segment (of products too), copy or box; kWait: groups that may
+                           // be under way; kTensorLoad: bytes of a warp
+  int mbarrier_phase = 0;  // kMbarrierArrive, kMbarrierWait, kTmaLoad, kTensorCommit
   int group = 0;           // kLoad: which loads it is one of
   LoadGroups uses = 0;     // kSegment, kStore, kLoad of a gather: what has to have arrived
 };

@@ -71,6 +71,15 @@ TEST(Fragments, OfAWarpGroupAreThoseOfThePtxManual) {
   });
 }
 
+// PTX ISA, tcgen05, data path layout D: row r is in lane r, and a thread reads its lane's columns in order.
+TEST(Fragments, OfTensorMemoryHaveARowALane) {
+  const ArchSpec chip = tests::chip("b200");
+  for (const char* name : {"tcgen05.f16", "tcgen05.bf16", "tcgen05.f8e4m3", "tcgen05.f8e5m2"})
+    each(instruction(chip, name).fragments->c, [](std::int64_t thread, std::int64_t i, const FragmentPlace& p) {
+      EXPECT_EQ(p, (FragmentPlace{thread, i, 0}));
+    });
+}
+
 // PTX ISA, "Register Fragments for wgmma.mma_async", A of m64nNk16, k32 and k8: each warp has what a warp of mma has.
 TEST(Fragments, OfAWarpGroupsFirstOperandAreThoseOfThePtxManual) {
   const ArchSpec chip = tests::chip("h100_pcie");

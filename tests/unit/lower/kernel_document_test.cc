@@ -120,20 +120,20 @@ RC_GTEST_PROP(KernelDocument, OfAnyProgramOfRolesIsReadBackToTheSame, ()) {
 // Every statement, every field of it other than what it is where it is left out.
 TEST(KernelDocument, HoldsEveryFieldOfEveryStatement) {
   const std::string text = tests::text_of_file(tests::source_path("tests/unit/lower/every_statement.json"));
-  const Read once = read(text, h100());
+  const Read once = read(text, tests::h100_with_tensor_memory());
   ASSERT_THAT(once.mistakes, ElementsAre());
-  const std::string first = written(once.kernels->module, nullptr, h100());
-  const Read twice = read(first, h100());
+  const std::string first = written(once.kernels->module, nullptr, tests::h100_with_tensor_memory());
+  const Read twice = read(first, tests::h100_with_tensor_memory());
   ASSERT_THAT(twice.mistakes, ElementsAre());
   EXPECT_EQ(twice.kernels->module, once.kernels->module);
-  EXPECT_EQ(written(twice.kernels->module, nullptr, h100()), first);
+  EXPECT_EQ(written(twice.kernels->module, nullptr, tests::h100_with_tensor_memory()), first);
 }
 
 // What boxes, mbarriers and matrix instructions may be the chip's file says.
 TEST(KernelDocument, IsHeldToTheChipsOwnEngineAndUnits) {
   std::string text = tests::text_of_file(tests::source_path("tests/unit/lower/every_statement.json"));
   const auto refused = [&](const std::function<void(arch::ArchSpec&)>& change) {
-    arch::ArchSpec chip = h100();
+    arch::ArchSpec chip = tests::h100_with_tensor_memory();
     change(chip);
     return read(text, chip).mistakes;
   };
@@ -388,7 +388,7 @@ RC_GTEST_PROP(KernelDocument, AnyMixOfItsPartsIsReadOrRefused, ()) {
     mixed.replace(at, n, text.substr(from, n));
   };
   for (std::int64_t n = tests::any_of_range(1, 3); n > 0; --n) change();
-  read(mixed, h100());
+  read(mixed, tests::h100_with_tensor_memory());
 }
 // Numbers alone are changed, so that more documents pass the reader and come to the checks.
 RC_GTEST_PROP(KernelDocument, AnyNumbersAreTakenOrRefused, ()) {
@@ -405,7 +405,7 @@ RC_GTEST_PROP(KernelDocument, AnyNumbersAreTakenOrRefused, ()) {
         at, length,
         std::to_string(tests::any_element<std::int64_t>({0, 1, 2, 7, 31, 64, 1000, 1 << 20, std::int64_t{1} << 39})));
   }
-  read(text, h100());
+  read(text, tests::h100_with_tensor_memory());
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(StatementFields, AreWhatDocumentsShow) {
   const std::string text = tests::text_of_file(tests::source_path("tests/unit/lower/every_statement.json"));
   const auto document = base::read_json(text, diags.add_source("k.json"), diags, kKernelLimits);
   ASSERT_TRUE(document);
-  const auto read = read_kernels(*document, tests::h100(), diags);
+  const auto read = read_kernels(*document, tests::h100_with_tensor_memory(), diags);
   ASSERT_TRUE(read) << fmt::format("{}", fmt::join(diags.formatted_errors(), "\n"));
   const base::Value written = to_document(read->module, "", {}, false);
   const base::List& kernels = *written.find("kernels")->get_if<base::List>();

@@ -15,6 +15,8 @@ void add_refusals(const tile::Mma&, const tile::StageProgram& p, const arch::Arc
                   base::Position at);
 void add_refusals(const tile::Wgmma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
                   base::Position at);
+void add_refusals(const tile::Tcgen05&, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                  base::Diagnostics& diags, base::Position at);
 void add_refusals(const tile::Epilogue&, const tile::StageProgram& p, const arch::ArchSpec& chip,
                   base::Diagnostics& diags, base::Position at);
 void add_refusals(const tile::RowReduction&, const tile::StageProgram& p, const arch::ArchSpec& chip,
@@ -24,6 +26,7 @@ void add_refusals(const tile::RowReduction&, const tile::StageProgram& p, const 
 tile::MicroKernel on_chip(const tile::Fma&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Mma&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Wgmma&, const arch::ArchSpec& chip);
+tile::MicroKernel on_chip(const tile::Tcgen05&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::Epilogue&, const arch::ArchSpec& chip);
 tile::MicroKernel on_chip(const tile::RowReduction&, const arch::ArchSpec& chip);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a family of micro-kernels says of a block's statements: how threads or lanes read the cached tiles of a step,
-// multiply them, and hold the results. One class an entry: fma.h, mma.h, wgmma.h.
+// multiply them, and hold the results. One class an entry: fma.h, mma.h, wgmma.h, tcgen05.h.
 
 #include <cstdint>
 #include <memory>
@@ -25,6 +25,15 @@ class MicroKernelLowering {
   // block goes on, and what computes or awaits them.
   virtual Body start(const Affine& step, const Affine& ring_stage);
   virtual Body finish(const Affine& step, const Affine& ring_stage) = 0;
+  // What says that products of the step have read its tiles, for a phase of an mbarrier of all blocks of the cluster,
+  // or of the block; and how many arrivals that is of a block.
+  virtual Body release(int mbarrier, const Affine& step, bool cluster);
+  virtual std::int64_t releases() const;
+  // Whether a warp of its own issues the products, and threads have no sums before they collect them: what that warp
+  // does behind all steps, and what these do first.
+  virtual bool issues_apart() const { return false; }
+  virtual Body commit() { return {}; }
+  virtual Body collect() { return {}; }
   // What a thread does before the barrier behind which products read what it copied.
   virtual Body before_reads() const { return {}; }
 

@@ -47,6 +47,9 @@ CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_
 // A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
 CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access, const StepReads& reads);
+// Likewise of an instruction that one thread issues for its block, in equal shares of the block's warps.
+CachedRead cached_read(const tile::Tcgen05&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access, const StepReads& reads);
 // An epilogue caches nothing, nor does a row reduction.
 CachedRead cached_read(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access, const StepReads& reads);
@@ -78,6 +81,7 @@ struct CorePlaces {
   tile::CoreMatrices core;
 };
 CorePlaces cached_places(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+CorePlaces cached_places(const tile::Tcgen05&, const tile::StageProgram& p, std::size_t operand);
 
 // Iterations of one thread that one instruction computes, and how many of them it adds up along the reduction.
 struct InstructionWork {
@@ -87,6 +91,7 @@ struct InstructionWork {
 InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Tcgen05&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Epilogue&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::RowReduction&, const tile::StageProgram& p);
 
@@ -94,6 +99,7 @@ InstructionWork instruction_work(const tile::RowReduction&, const tile::StagePro
 std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Tcgen05&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Epilogue&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::RowReduction&, const tile::StageProgram& p, const Machine& m);
 
@@ -105,6 +111,7 @@ struct OperandRegisters {
 OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Geometry& m);
+OperandRegisters operand_registers(const tile::Tcgen05&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Geometry& m);
 OperandRegisters operand_registers(const tile::RowReduction&, const tile::StageProgram& p, const Geometry& m);
 
@@ -120,11 +127,21 @@ PromotionWork promotion_work(const tile::StageProgram& p);
 double scale_elements(const tile::StageProgram& p, std::size_t operand);
 AccessPattern scale_read(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
+// Bytes of tensor memory that a block's threads read at its end, and in how many reads of one thread; nothing where
+// sums are in registers.
+struct TensorReads {
+  double bytes = 0, reads = 0;
+  std::int64_t columns = 0;  // that the block takes
+};
+TensorReads tensor_reads(const tile::Tcgen05&, const tile::StageProgram& p);
+inline TensorReads tensor_reads(const auto& /*other*/, const tile::StageProgram& /*p*/) { return {}; }
+
 // Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
 // register tile, and with copies of what other lanes hold where an instruction's lanes do.
 std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Tcgen05&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::RowReduction&, const tile::StageProgram& p, std::size_t operand);
 
@@ -133,6 +150,7 @@ std::int64_t fragment_registers(const tile::RowReduction&, const tile::StageProg
 std::optional<AccessPattern> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<AccessPattern> result_store(const tile::Tcgen05&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<AccessPattern> result_store(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t warp);
 
@@ -140,6 +158,7 @@ std::optional<AccessPattern> result_store(const tile::RowReduction&, const tile:
 AccessPattern result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+AccessPattern result_places(const tile::Tcgen05&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 AccessPattern result_places(const tile::RowReduction&, const tile::StageProgram& p, std::int64_t vector,
                             std::int64_t warp);
