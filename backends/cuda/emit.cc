@@ -116,7 +116,12 @@ class KernelEmitter {
     page_.open(fmt::format("for ({0} {1} = {2}; {1} {3}; ++{1}){4}", formulas_.type_of_index(loop.index), name,
                            loop.first ? formulas_.greatest(*loop.first, i.range.low) : std::to_string(i.range.low), end,
                            braces ? " {" : ""));
-    for (const int d : defined) page_.add(formulas_.definition(d));
+    for (const int d : defined) {
+      if (d == lower::kThreadIndex)
+        thread_of_tile();
+      else
+        page_.add(formulas_.definition(d));
+    }
     open_loops_.push_back(loop.index);
     statements(loop.body);
     open_loops_.pop_back();
@@ -364,6 +369,14 @@ class KernelEmitter {
     page_.add("mbarrier_init_fence();");
     if (clusters()) page_.add("cluster_sync();");
     page_.add("");
+  }
+
+  // The thread's number, of which the compiler does not know that it is that of the tile before.
+  void thread_of_tile() {
+    const std::string& name = names_.indices[lower::kThreadIndex];
+    page_.note("computed for each tile: registers would spill that keep a thread's addresses");
+    page_.add(fmt::format("int {} = threadIdx.x;", name));
+    page_.add(fmt::format("asm volatile(\"\" : \"+r\"({}));", name));
   }
 
   static std::string array(const lower::Buffer& b, const std::string& name) {

@@ -46,6 +46,22 @@ TEST(Multicasts, TextOfAKernel) {
   EXPECT_THAT(refusals(pair_along_n().module, Dialect::kHip), testing::Contains("HIP has no clusters of blocks"));
 }
 
+TEST(PersistentBlocks, TextOfAKernel) {
+  const Emitted e = emit(tests::persistent_sample({5, 2}).module);
+  const std::string text = e.text.substr(e.kernels_begin);
+  for (const char* part : {"// 5 blocks of 288 threads\n",
+                           "mbarrier_init<3>(full, 1);\n  mbarrier_init<3>(empty, 4);\n  mbarrier_init<2>(met, 4);\n",
+                           "  if (threadIdx.x < 128) {  // multiply_0\n", "for (int turn_0 = 0; turn_0 ",
+                           "      int thread = threadIdx.x;\n      asm volatile(\"\" : \"+r\"(thread));\n",
+                           "mbarrier_wait<3>(full, step + turn_0*4);\n", "mbarrier_arrive<2>(met, turn_0*4 + 2);\n",
+                           "  } else if (threadIdx.x < 256) {  // multiply_1\n", "mbarrier_wait<3>(full, step + 2);\n",
+                           "tma_store_2d(threadIdx.x == 128, &C_tile[4096], C_boxes,",
+                           "for (int round = 0; round <= ", "mbarrier_wait<3>(empty, step + round*2 - 3);\n"})
+    EXPECT_THAT(text, HasSubstr(part));
+  // What depends on the thread is computed in the loops over tiles alone.
+  EXPECT_THAT(text, Not(HasSubstr("const int thread")));
+}
+
 class MulticastsOnTheCpu : public tests::SamplesOnTheCpu {
  protected:
   MulticastsOnTheCpu() : SamplesOnTheCpu("h100_pcie") {}
@@ -54,7 +70,8 @@ class MulticastsOnTheCpu : public tests::SamplesOnTheCpu {
 };
 
 TEST_F(MulticastsOnTheCpu, ValuesAndCounters) {
-  const std::vector<Sample> all = {pair_along_n(), tests::cluster_sample("C[m,n] +=! A[k,m] * B[k,n]", {0, 4})};
+  const std::vector<Sample> all = {pair_along_n(), tests::cluster_sample("C[m,n] +=! A[k,m] * B[k,n]", {0, 4}),
+                                   tests::persistent_sample({5, 1}), tests::persistent_sample({5, 2})};
   std::vector<int> ids;
   for (const Sample& s : all) ids.push_back(host_.add(s.module));
   for (std::size_t i = 0; i < all.size(); ++i)

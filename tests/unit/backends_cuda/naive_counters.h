@@ -41,7 +41,7 @@ class NaiveCount {
   void walk(const std::vector<lower::Statement>& body, lower::Lanes& lanes) {
     for (const lower::Statement& s : body) {
       if (const auto* loop = std::get_if<lower::Loop>(&s.what)) {
-        const expr::Span& range = kernel_.indices[static_cast<std::size_t>(loop->index)].range;
+        const expr::Span range = lanes.range_of(*loop, 0);
         for (std::int64_t v = range.low; v <= range.high; ++v) {
           lanes.set_loop(loop->index, v);
           walk(loop->body, lanes);

@@ -3,10 +3,12 @@
 // Kernels of every kind that the emitter knows, each with inputs and the values that it has to compute.
 
 #include <cmath>
+#include <string>
 
 #include "lower/expected_values.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/matmul.h"
+#include "tile/tile_loop.h"
 #include "tile/transfer/multicast.h"
 #include "tile/transfer/tma.h"
 
@@ -329,6 +331,22 @@ inline Sample cluster_sample(const std::string& op, tile::BlockCluster cluster) 
   return s;
 }
 
+// 256 x 192 in twelve tiles of 64 x 64, whose results TMA stores, by persistent blocks of so many crews.
+inline Sample persistent_sample(tile::TileLoop loop) {
+  const arch::ArchSpec h100 = chip("h100_pcie");
+  tile::RProgram p = program(R"({"arch":"h100_pcie","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[n,k]",)"
+                             R"("sizes":{"m":256,"n":192,"k":128},"dtype":"f16",)"
+                             R"("tiles":{"smem":{"m":64,"n":64,"k":64}},"mapping":{"m":{"per_thread":64},)"
+                             R"("n":{"per_thread":64}},"num_stages":3,"copy":{"A":"tma","B":"tma","C":"tma"},)"
+                             R"("cached":{"A":"smem","B":"smem","C":"smem"},"box":{"A":64,"B":64,"C":64},)"
+                             R"("mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"}}],"edges":[]})",
+                             h100);
+  p.simt()[0] = tile::with_tile_loop(p.simt()[0], loop, h100).value();
+  Sample s = lowered_sample(p, h100);
+  s.name = "persistent blocks of crews: " + std::to_string(loop.crews);
+  return s;
+}
+
 // Those that a chip of compute capability sm / 10 has instructions for.
 inline std::vector<Sample> samples(int sm = 80) {
   std::vector<Sample> out;
@@ -356,6 +374,7 @@ inline std::vector<Sample> samples(int sm = 80) {
     out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"));
     out.push_back(tma_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":2)"));
     out.push_back(cluster_sample("C[m,n] +=! A[m,k] * B[n,k]", {1, 2}));
+    for (const std::int64_t crews : {1, 2}) out.push_back(persistent_sample({5, crews}));
     for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
   }
   out.push_back(taken_names_sample());
