@@ -97,8 +97,8 @@ TILESCOPE_DEVICE void tcgen05_load(Sum* to, tensor_memory from) {
 
 #elif defined(TILESCOPE_ON_CPU)
 
-// A read or a write of the running thread that no copy of the text makes.
-extern "C" void tilescope_touch_sum(const void* at, int bytes, bool writes, int line);
+// Moves sums between tensor memory and what the running thread has.
+extern "C" void tilescope_move_sums(void* tensor, void* values, int bytes, bool writes, int line);
 
 // A column of a block's tensor memory, which lies behind the scratchpad.
 struct tensor_memory {
@@ -123,14 +123,12 @@ inline void tcgen05_mma(bool when, tensor_memory d, const T* a, int a_along, int
   tilescope_factor<I::m, I::k, AlongM, RowA>(rows, a, a_along, a_deep, line);
   tilescope_factor<N, I::k, AlongN, RowB>(columns, b, b_along, b_deep, line);
   for (int row = 0; row < I::m; ++row) {
-    auto* const sums = reinterpret_cast<typename I::sum*>(d.at + row * d.pitch);
-    if (adds != 0) tilescope_touch_sum(sums, N * 4, false, line);
-    tilescope_touch_sum(sums, N * 4, true, line);
-    for (int column = 0; column < N; ++column) {
-      typename I::sum sum = adds == 0 ? 0 : sums[column];
-      for (int k = 0; k < I::k; ++k) sum = tilescope_multiply_add(rows[row * I::k + k], columns[column * I::k + k], sum);
-      sums[column] = sum;
-    }
+    typename I::sum sums[N] = {};
+    if (adds != 0) tilescope_move_sums(d.at + row * d.pitch, sums, sizeof(sums), false, line);
+    for (int column = 0; column < N; ++column)
+      for (int k = 0; k < I::k; ++k)
+        sums[column] = tilescope_multiply_add(rows[row * I::k + k], columns[column * I::k + k], sums[column]);
+    tilescope_move_sums(d.at + row * d.pitch, sums, sizeof(sums), true, line);
   }
 }
 
@@ -146,9 +144,9 @@ inline void tcgen05_commit_cluster(bool, mbarrier* ring, int phase TILESCOPE_PLA
 
 template <int N, class Sum>
 inline void tcgen05_load(Sum* to, tensor_memory from TILESCOPE_PLACE) {
-  const char* const lane = from.at + static_cast<int>(threadIdx.x) % from.lanes * from.pitch;
-  tilescope_touch_sum(lane, N * 4, false, line);
-  for (int i = 0; i < N; ++i) to[i] = reinterpret_cast<const Sum*>(lane)[i];
+  Sum sums[N];
+  tilescope_move_sums(from.at + static_cast<int>(threadIdx.x) % from.lanes * from.pitch, sums, sizeof(sums), false, line);
+  for (int i = 0; i < N; ++i) to[i] = sums[i];
 }
 
 #endif
