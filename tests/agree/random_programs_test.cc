@@ -90,7 +90,7 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnSumsInTensorMemory) {
-  for (const ArchSpec& a : {chip("b200"), chip_of_64_lanes()}) {
+  for (const arch::ArchSpec& a : {chip("b200"), chip_of_64_lanes()}) {
     GeneratedPrograms generated{a, {}};
     generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
     expect_all_agree(generated);

@@ -96,12 +96,12 @@ TEST_F(Memory, OfARoleIsReadBehindThePhaseOfAnMbarrier) {
   memory_.write(0, 0, writer, 0, 4);
   const MbarrierWait wait{0, {}};
   EXPECT_FALSE(mbarriers.is_over(wait, reader));
-  mbarriers.arrive({0, {}, 0}, writer);
+  mbarriers.arrive(MbarrierArrive{0, {}, 0}, writer);
   ASSERT_TRUE(mbarriers.is_over(wait, reader));
   EXPECT_EQ(reader.seen, (Clock{0, 0}));
   mbarriers.wait(wait, reader);
   EXPECT_EQ(reader.seen, (Clock{1, 0}));
-  EXPECT_THAT(mistake([&] { mbarriers.arrive({0, {}, 0}, writer); }), HasSubstr("phase 0 of full"));
+  EXPECT_THAT(mistake([&] { mbarriers.arrive(MbarrierArrive{0, {}, 0}, writer); }), HasSubstr("phase 0 of full"));
 }
 
 TEST_F(Memory, ATmaLoadLandsWithItsPhase) {
@@ -109,7 +109,7 @@ TEST_F(Memory, ATmaLoadLandsWithItsPhase) {
   mbarriers.begin(2);
   Crew producer = crew(true, 0, 0, 1), consumer = crew(true, 1, 1, 2);
   const TmaLoad load{{}, 0, {}};
-  mbarriers.arrive({0, {}, 8}, producer);
+  mbarriers.arrive(MbarrierArrive{0, {}, 8}, producer);
   mbarriers.start(load, producer);
   memory_.deliver(0, 0, producer);
   memory_.deliver(0, 1, producer);
