@@ -17,22 +17,35 @@ bool in_all_roles(std::span<const WarpOp> ops, int loop, std::size_t roles) {
                        }) == static_cast<std::ptrdiff_t>(roles);
 }
 
+// What an iteration adds to a phase, and the rest of its terms.
+struct PhaseOfStep {
+  std::int64_t per_step = 0;
+  std::vector<lower::AffineTerm> rest;
+
+  // Whether an iteration of one is an iteration of the other: not where roles take tiles in turn, whose iterations of
+  // one loop are steps of different tiles.
+  bool together_with(const PhaseOfStep& o) const { return per_step == o.per_step && (per_step == 0 || rest == o.rest); }
+};
+
 std::optional<std::vector<std::int64_t>> phases_per_step(const CodeLoop& steps, std::span<const MbarrierPhase> phases,
                                                          const KernelIndices& indices) {
-  std::vector<std::optional<std::int64_t>> known(indices.kernel().mbarriers.size());
+  std::vector<std::optional<PhaseOfStep>> known(indices.kernel().mbarriers.size());
   const int index = steps.index();
   for (const MbarrierPhase& phase : phases) {
-    std::int64_t uses = 0;
+    PhaseOfStep here;
     for (const lower::AffineTerm& t : phase.phase.uniform) {
       if (t.index != index && indices.depends(t.index, index)) return std::nullopt;
-      if (t.index == index) uses = t.coefficient * steps.stride;
+      if (t.index == index)
+        here.per_step = t.coefficient * steps.stride;
+      else
+        here.rest.push_back(t);
     }
-    std::optional<std::int64_t>& of_mbarrier = known[static_cast<std::size_t>(phase.mbarrier)];
-    if (of_mbarrier && *of_mbarrier != uses) return std::nullopt;
-    of_mbarrier = uses;
+    std::optional<PhaseOfStep>& of_mbarrier = known[static_cast<std::size_t>(phase.mbarrier)];
+    if (of_mbarrier && !of_mbarrier->together_with(here)) return std::nullopt;
+    of_mbarrier = std::move(here);
   }
   std::vector<std::int64_t> out;
-  for (const auto& uses : known) out.push_back(uses.value_or(0));
+  for (const auto& phase : known) out.push_back(phase ? phase->per_step : 0);
   return out;
 }
 

@@ -16,18 +16,18 @@ namespace tilescope::tests {
 namespace {
 
 constexpr std::int64_t kSide = 3072, kDepth = 256, kTile = 128;
+constexpr const char* kSizes = R"({"m":3072,"n":3072,"k":256})";  // 576 tiles of four steps, on 132 cores
 
-// 576 tiles of four steps, on 132 cores.
-tile::RProgram product_of(tile::TileLoop loop, bool clusters, const arch::ArchSpec& a) {
-  tile::RProgram p =
-      program(R"({"arch":"h200","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[n,k]","sizes":{"m":3072,"n":3072,"k":256},)"
-              R"("dtype":"f16","tiles":{"smem":{"m":128,"n":128,"k":64}},)"
-              R"("mapping":{"m":{"per_thread":128},"n":{"per_thread":128}},"registers":168,)"
-              R"("mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},"num_stages":4,)"
-              R"("cached":{"A":"smem","B":"smem","C":"smem"},)"
-              R"("copy":{"A":"tma","B":"tma","C":"tma"},"box":{"A":64,"B":64,"C":64})" +
-                  std::string(clusters ? R"(,"cluster":{"m":2})" : "") + R"(}],"edges":[]})",
-              a);
+tile::RProgram product_of(tile::TileLoop loop, bool clusters, const arch::ArchSpec& a,
+                          const std::string& sizes = kSizes) {
+  tile::RProgram p = program(R"({"arch":"h200","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[n,k]","sizes":)" + sizes + "," +
+                                 R"("dtype":"f16","tiles":{"smem":{"m":128,"n":128,"k":64}},)"
+                                 R"("mapping":{"m":{"per_thread":128},"n":{"per_thread":128}},"registers":168,)"
+                                 R"("mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},"num_stages":4,)"
+                                 R"("cached":{"A":"smem","B":"smem","C":"smem"},)"
+                                 R"("copy":{"A":"tma","B":"tma","C":"tma"},"box":{"A":64,"B":64,"C":64})" +
+                                 std::string(clusters ? R"(,"cluster":{"m":2})" : "") + R"(}],"edges":[]})",
+                             a);
   if (loop.blocks > 0) p.simt()[0] = tile::with_tile_loop(p.simt()[0], loop, a).value();
   return p;
 }
@@ -76,6 +76,19 @@ TEST(PersistentTimes, AreNoLaterWhereTilesAreManyMoreThanCores) {
     // Half as many blocks leave half of the cores idle.
     EXPECT_GT(model::estimate(product_of({66, 1}, clusters, a), model::make_machine(a))->total_us, 1.2 * last);
   }
+}
+
+// Four tiles of 64 steps a core. Roles that are in different tiles cannot skip steps together.
+TEST(PersistentTimes, AreAsLongWhereStepsAreSkipped) {
+  const arch::ArchSpec a = chip("h200", {{"core.count", "16"}});
+  for (const bool clusters : {false, true})
+    for (const std::int64_t crews : {1, 2}) {
+      SCOPED_TRACE(testing::Message() << crews << " crews, clusters " << clusters);
+      const lower::Module m = lowered(product_of({16, crews}, clusters, a, R"({"m":1024,"n":1024,"k":4096})"), a);
+      const double full = running_cycles(simulated(m, a)),
+                   sampled = running_cycles(simulated(m, a, sim::Mode::kSampled));
+      EXPECT_NEAR(sampled, full, 0.03 * full);
+    }
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class Launcher(unittest.TestCase):
     def test_is_linked_with_the_driver(self):
         text = self.emit("h200", "m=8192,n=8192,k=8192", "--dtype", "bf16")
         for word in ("cuTensorMapEncodeTiled", "CU_TENSOR_MAP_SWIZZLE_128B", "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
-                     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", "launch(kernel_compute_C, 2048, 4, 288, "):
+                     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", "launch(kernel_compute_C, 132, 4, 288, "):
             self.assertIn(word, text)
         for stubs in (self.cuda / "lib64/stubs", self.cuda / "lib/stubs"):
             if (stubs / "libcuda.so").exists():

@@ -110,7 +110,7 @@ class NetworksStudy(unittest.TestCase):
         known = kernelbench.chips(ROOT / "arch/devices")
         for device, chip in (("H100 SXM", "h100_sxm"), ("A100-SXM4-80GB", "a100_80gb"), ("A100-SXM4-40GB", "a100"),
                              ("RTX A6000", "rtx_a6000"), ("RTX 4090", "rtx4090"), ("L40S", "l40s"), ("NVIDIA L4", "l4"),
-                             ("A10", "a10g"), ("Tesla T4", "t4"), ("B200", None)):
+                             ("A10", "a10g"), ("Tesla T4", "t4"), ("B200", "b200"), ("Abacus", None)):
             self.assertEqual(chip, kernelbench.chip_of(device, known), device)
 
     def test_convolutions_of_few_channels_are_a_kind_of_their_own(self):
