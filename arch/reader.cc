@@ -292,7 +292,8 @@ void ChipReader::entries(const Key& key, std::map<std::string, T>& members) {
 void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
   const Value& kind_value = *map_.find("kind");
   for (const base::Entry& e : *map_.get_if<base::Map>()) {
-    if (find_field(level_fields(kind), e.key) != nullptr) continue;
+    const bool old_name = !base::renamed_key(kRenamedKeys, path_of(e.key)).empty();
+    if (find_field(level_fields(kind), e.key) != nullptr || old_name) continue;
     std::vector<std::string_view> owners;
     for (const Kind other : kKinds)
       if (find_field(level_fields(other), e.key) != nullptr) owners.push_back(name_of_choice(other));

@@ -54,7 +54,7 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
     o.registers_per_thread = std::min(base::round_up(taken, step), std::max(most, step));
     HeldRegisters held = registers_held(k, m);
     const std::int64_t group_sums = registers_of_warp_group_sums(k);
-    o.moves_warp_group_sums = group_sums > 0 && group_sums + l.warp_group_operands > o.registers_per_thread;
+    o.moves_warp_group_sums = group_sums > 0 && group_sums + l.warp_group_operands > most;
     if (o.moves_warp_group_sums) held.common -= group_sums;
     // A kernel that states its registers was made for them: its compiler reads operands as they are used.
     const ProductLoop products = k.registers > 0 ? ProductLoop{} : largest_product_loop(k);

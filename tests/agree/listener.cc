@@ -9,6 +9,7 @@
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
+#include "base/integer.h"
 #include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
@@ -216,14 +217,14 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
   };
   std::string out;
   for (const Tensors& t : {Tensors{"C[m,n] +=! A[m,k] * B[n,k]", "m=256,n=512,k=72", 256, 256, 64},
-                           {"C[a,b,c,m,n] +=! A[a,b,c,m,k] * B[a,b,c,n,k]", "a=2,b=2,c=2,m=64,n=64,k=64", 64, 8, 32},
+                           {"C[a,b,c,m,n] +=! A[a,b,c,m,k] * B[a,b,c,n,k]", "a=2,b=2,c=2,m=128,n=64,k=64", 64, 8, 32},
                            {"C[b,m,n] +=! A[b,m,k] * B[b,n,k]", "b=2,m=16781313,n=64,k=32760", 64, 8, 16}}) {
     const expr::Expression e = built({t.expression, t.sizes, unit.dtype, unit.accumulate});
     const auto space = tile::make_space(e, tile::no_collapse(e.stages[0]));
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
     mapping.assign(space->spatial, {});
-    mapping[space->spatial - 2].per_thread = t.m;
-    mapping[space->spatial - 1].per_thread = t.n;
+    mapping[space->spatial - 2].per_thread = base::round_up(t.m, unit.m);
+    mapping[space->spatial - 1].per_thread = base::round_up(t.n, unit.n);
     tile::MatrixUnit of;
     of.rows = space->spatial - 2;
     of.columns = space->spatial - 1;

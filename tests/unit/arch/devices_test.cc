@@ -58,6 +58,8 @@ TEST_P(EachDevice, HasTheUsualLevelsOfItsClass) {
     EXPECT_THAT(levels, ElementsAre("gddr", "llc", "lsc", "slm", "grf"));
   else if (chip.name == "mi300x")
     EXPECT_THAT(levels, ElementsAre("dram", "mall", "l2", "l1", "smem", "reg"));
+  else if (chip.name == "b200")
+    EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "tmem", "reg"));
   else
     EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "reg"));
   EXPECT_NE(scalar_unit_of(chip, Dtype::kF32, Dtype::kF32), nullptr);

@@ -11,9 +11,9 @@ namespace {
 
 using namespace tests;
 
-// Cycles of one instruction of 64 rows, `columns` and 16 products, where four warp groups issue one after the other.
+// Cycles of one instruction of 64 rows, `columns` and 16 products, where two warp groups issue one after the other.
 double each(std::int64_t columns, const arch::ArchSpec& chip) {
-  constexpr std::int64_t kGroups = 4, kTimes = 1024;
+  constexpr std::int64_t kGroups = 2, kTimes = 1024;
   const auto cycles = [&](std::int64_t times) {
     lower::KernelBuilder k("products", chip.core.count, 128 * kGroups);
     const base::Dtype f16 = base::Dtype::kF16;
