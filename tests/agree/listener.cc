@@ -217,6 +217,7 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
   };
   std::string out;
   for (const Tensors& t : {Tensors{"C[m,n] +=! A[m,k] * B[n,k]", "m=256,n=512,k=72", 256, 256, 64},
+                           {"C[m,n] +=! A[m,k] * B[n,k]", "m=256,n=512,k=64", 128, 512, 16},
                            {"C[a,b,c,m,n] +=! A[a,b,c,m,k] * B[a,b,c,n,k]", "a=2,b=2,c=2,m=128,n=64,k=64", 64, 8, 32},
                            {"C[b,m,n] +=! A[b,m,k] * B[b,n,k]", "b=2,m=16781313,n=64,k=32760", 64, 8, 16}}) {
     const expr::Expression e = built({t.expression, t.sizes, unit.dtype, unit.accumulate});
@@ -241,6 +242,7 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     }
     out += fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box,
                        tile::staging_of(*boxed, a.core).bytes.n);
+    out += tile::fits(*boxed, a) ? "fits;" : "is too large;";
     for (const std::int64_t blocks : {2, 4, 8})
       if (const auto cluster = tile::with_cluster(*boxed, {of.columns, blocks}, a))
         if (const auto estimated = model::estimate(tile::program_of(a.name, *cluster), model::make_machine(a)))
