@@ -445,7 +445,7 @@ struct CompilerSpec {
   // Of the waits of multiply-adds for registers of one bank, if registers were handed out at random, the share that is
   // left; 1 where absent.
   std::optional<double> bank_conflicts;
-  // Of the registers that a kernel states for a thread, the share that the compiler takes even where fewer are in use
+  // The share of the registers that a kernel states for a thread that the compiler takes even where fewer are in use
   // at a time; none where absent.
   std::optional<double> stated_registers;
   RegisterAllowances registers;

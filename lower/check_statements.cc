@@ -2,6 +2,7 @@
 // What each kind of statement takes, and where it may stand.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -12,11 +13,12 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "lower/detail/kernel_check.h"
+#include "tile/microkernel/tcgen05.h"
 
 namespace tilescope::lower {
 namespace {
 
-bool power_of_two(std::int64_t n) { return n >= 1 && (n & (n - 1)) == 0; }
+bool power_of_two(std::int64_t n) { return n >= 1 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
 
 std::string_view name_of(Space space) {
   switch (space) {
@@ -167,8 +169,8 @@ class StatementCheck {
     if (at_.role != nullptr && at_.role->first_thread % level->lanes != 0)
       of_.wrong(path_, "a role that begins at thread {}: a warp reads its own part of the {} lanes",
                 at_.role->first_thread, level->lanes);
-    if (!power_of_two(l.elements) || l.elements > kMaxColumnsOfLoad)
-      of_.wrong(path_, "{} columns: expected a power of two of at most {}", l.elements, kMaxColumnsOfLoad);
+    if (!power_of_two(l.elements) || l.elements > tile::kMaxColumnsOfLoad)
+      of_.wrong(path_, "{} columns: expected a power of two of at most {}", l.elements, tile::kMaxColumnsOfLoad);
     if (of_.buffer(l.to).dtype != of_.buffer(l.from).dtype)
       of_.wrong(path_, "reads {} into {}", base::name_of(of_.buffer(l.from).dtype),
                 base::name_of(of_.buffer(l.to).dtype));
@@ -225,8 +227,6 @@ class StatementCheck {
   void operator()(const OneOf<Loop, If, WgmmaFence, WgmmaCommitWait, ProxyFence> auto& /*any*/) const {}
 
  private:
-  static constexpr std::int64_t kMaxColumnsOfLoad = 128;  // registers of a thread that one load fills
-
   const arch::ComputeSpec* unit_of(const MatrixInstruction& i) const {
     const auto unit = std::ranges::find(of_.chip.compute, i.name, &arch::ComputeSpec::name);
     return unit == of_.chip.compute.end() ? nullptr : &*unit;

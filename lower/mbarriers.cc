@@ -86,7 +86,7 @@ void Mbarriers::arrive(const MbarrierArrive& a, Crew& by) {
   arrive(a.mbarrier, a.phase, warps, a.bytes * warps, by);
 }
 
-// Of the thread that issued the crew's products.
+// The commit arrives as the thread that issued the crew's products.
 void Mbarriers::arrive(const Tcgen05Commit& c, Crew& by) {
   arrive(c.mbarrier, c.phase, 1, 0, by);
   by.tensor_commit = {c.mbarrier, by.common(c.phase)};

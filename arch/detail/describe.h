@@ -124,10 +124,11 @@ void describe(V& v, ComputeSpec& s) {
                    "Of a fragment: the scratchpad that A and B are read from, A also from registers where `fragments` "
                    "has its map; both are in registers where absent."),
           s.operands);
-  v.field(optional("accumulators",
-                   "Of a fragment whose operands are in a scratchpad: the tensor memory in which it adds up; in "
-                   "registers where absent. One thread issues it then, and lanes of `fragments.c` read the sums."),
-          s.accumulators);
+  v.field(
+      optional("accumulators",
+               "The tensor memory in which an instruction with operands in a scratchpad adds up; in registers where "
+               "absent. One thread issues it then, and lanes of `fragments.c` read the sums."),
+      s.accumulators);
   v.part(
       optional("fragments",
                "How the elements of A (m x k), B (k x n) and C (m x n) lie over lanes and registers: what the bits of "

@@ -35,14 +35,13 @@ std::int64_t instructions_of_step(const StageProgram& p) {
 }
 
 std::int64_t columns_read_together(const StageProgram& p) {
-  constexpr std::int64_t kMost = 128;  // 32-bit registers that one load fills (PTX's tcgen05.ld)
   const MatrixUnit& u = *holding_unit_of(p.micro_kernel);
   const Operand& o = p.space->output;
   const bool along_row = !o.dims.empty() && o.dims.back().terms.size() == 1 &&
                          static_cast<std::size_t>(o.dims.back().terms[0].axis) == u.columns;
   if (!along_row) return u.n;
   std::int64_t columns = u.n;
-  while (2 * columns <= kMost && p.mapping[u.columns].per_thread % (2 * columns) == 0) columns *= 2;
+  while (2 * columns <= kMaxColumnsOfLoad && p.mapping[u.columns].per_thread % (2 * columns) == 0) columns *= 2;
   return columns;
 }
 

@@ -12,6 +12,9 @@
 
 namespace tilescope::tile {
 
+// The most 32-bit columns of its lane that one load brings into a thread's registers (PTX ISA, tcgen05.ld: .x128).
+inline constexpr std::int64_t kMaxColumnsOfLoad = 128;
+
 // Columns of 32 bits that a block's sums take in every lane of tensor memory.
 std::int64_t sum_columns(const StageProgram& p);
 // Those of one instruction: the most that divide the block's evenly.

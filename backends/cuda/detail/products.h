@@ -34,7 +34,7 @@ class Products {
   // Tensor memory of a block, whose arrays get their names, and its end. Nothing in kernels without.
   void allocate();
   void free();
-  // Of the CPU's scratchpad that stand for it, from a multiple of 16 on.
+  // Bytes of the CPU's scratchpad that stand for it, from a multiple of 16 on.
   std::int64_t tensor_bytes() const;
 
  private:

@@ -30,11 +30,11 @@ std::string mma_of(const lower::MatrixInstruction& i);
 std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n,
                      bool held = false);
 
-// d += a * b of the descriptors a and b into the tensor memory at d, so many columns of it, as one thread issues it;
+// d += a * b of the descriptors a and b into `columns` columns of the tensor memory at d, as one thread issues it;
 // empty where the instruction has no name, or PTX no word for its elements or sums.
 std::string tcgen05_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n);
 
-// Loads of so many neighbouring columns of each lane's own from the tensor memory at `at` into d.
+// Loads of `columns` neighbouring columns of each lane's own from the tensor memory at `at` into d.
 std::string tcgen05_load_of(std::int64_t columns, base::Dtype sums);
 
 }  // namespace tilescope::cuda
