@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one operator or number of the product at a time, and says which changes no unit test notices.
 
-    tools/mutants.py N [--seed S] [--folder model] [--list] [--keep FILE.jsonl]
+    tools/mutants.py N [--seed S] [--folder model] [--list] [--keep FILE.jsonl] [--jobs J]
 
-N places are drawn from the sources of FOLDERS. Each is changed in a copy of the tree (build-mutants/tree), the folder's
-unit tests are built there and run until the first failure. A mutant that every test passes has survived: a test is
+N places are drawn from the sources of FOLDERS. Each is changed in a copy of the tree (one of J, in build-mutants), the
+folder's tests are built there and run until the first failure. A mutant that every test passes has survived: a test is
 missing, or the change means nothing. Every result is appended to the kept file as it comes; a run that was killed goes
 on where it stopped.
 """
@@ -13,17 +13,26 @@ on where it stopped.
 import argparse
 import filecmp
 import json
+import os
 import pathlib
+import queue
 import random
 import re
 import shutil
 import subprocess
 import sys
+from concurrent import futures
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK = ROOT / "build-mutants"
-# Sources, and the test program that should notice their changes.
-FOLDERS = {"model": "model_test", "lower/bsp": "ipu_sim_test", "lower": "lower_test", "sim/memory": "sim_test"}
+# Sources, and the test programs that should notice their changes.
+FOLDERS = {
+    "model": ["model_test"],
+    "model/bsp": ["model_test", "exchange_counts_test"],
+    "lower/bsp": ["ipu_sim_test"],
+    "lower": ["lower_test"],
+    "sim/memory": ["sim_test"],
+}
 TEST_SECONDS = 300
 
 # What stands in a line of code, and what it becomes.
@@ -80,35 +89,47 @@ def copy_tree(tree):
         shutil.copy(source, copy)
 
 
-def target_of(path):
-    return FOLDERS[owner_of(path)]
+class Worker:
+    """A copy of the tree with a build of its own."""
 
+    def __init__(self, number, threads):
+        self.tree = WORK / str(number)
+        self.build_dir = self.tree / "build"
+        self.threads = str(threads)
+        # A compiler cache takes what the copies share, for paths are relative to each.
+        self.environment = {**os.environ, "CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1"}
 
-def build(tree, target):
-    return subprocess.run(["cmake", "--build", WORK / "build", "--target", target], cwd=tree, capture_output=True).returncode == 0
+    def prepare(self, programs):
+        copy_tree(self.tree)
+        subprocess.run(["cmake", "--preset", "release"], cwd=self.tree, env=self.environment, check=True,
+                       stdout=subprocess.DEVNULL)
+        if not self.build(programs):
+            sys.exit(f"{', '.join(programs)}: not built without changes")
 
+    def build(self, programs):
+        return subprocess.run(["cmake", "--build", self.build_dir, "--parallel", self.threads, "--target", *programs],
+                              env=self.environment, capture_output=True).returncode == 0
 
-def notices(target):
-    """Whether a test fails, or does not end."""
-    binary = next((WORK / "build").rglob(target))
-    try:
-        done = subprocess.run([binary, "--gtest_fail_fast", "--gtest_brief=1"], cwd=binary.parent, timeout=TEST_SECONDS,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+    def notices(self, program):
+        """Whether a test fails, or does not end."""
+        binary = next(path for path in (self.build_dir / "tests").rglob(program) if path.is_file())
+        try:
+            done = subprocess.run([binary, "--gtest_fail_fast", "--gtest_brief=1"], cwd=binary.parent, timeout=TEST_SECONDS,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            return True
+        return done.returncode != 0
 
-
-def judged(tree, place):
-    path = tree / place[0]
-    text = path.read_text()
-    path.write_text(changed(text, place))
-    try:
-        if not build(tree, target_of(place[0])):
-            return "not built"
-        return "noticed" if notices(target_of(place[0])) else "survived"
-    finally:
-        path.write_text(text)
+    def judged(self, place):
+        path, programs = self.tree / place[0], FOLDERS[owner_of(place[0])]
+        text = path.read_text()
+        path.write_text(changed(text, place))
+        try:
+            if not self.build(programs):
+                return "not built"
+            return "noticed" if any(self.notices(program) for program in programs) else "survived"
+        finally:
+            path.write_text(text)
 
 
 def main():
@@ -118,6 +139,7 @@ def main():
     arguments.add_argument("--folder", action="append", choices=list(FOLDERS))
     arguments.add_argument("--list", action="store_true", help="the places, without building anything")
     arguments.add_argument("--keep", type=pathlib.Path, default=WORK / "results.jsonl")
+    arguments.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time, each in a tree of its own")
     options = arguments.parse_args()
     chosen = drawn(options.count, options.seed, options.folder or list(FOLDERS))
     print(f"{len(chosen)} mutants, seed {options.seed}")
@@ -131,28 +153,40 @@ def main():
     if options.keep.exists():
         rows = (json.loads(line) for line in options.keep.read_text().splitlines())
         known = {tuple(row["place"]): row["result"] for row in rows}
-    tree = WORK / "tree"
-    copy_tree(tree)
-    subprocess.run(["cmake", "-S", tree, "-B", WORK / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], check=True,
-                   stdout=subprocess.DEVNULL)
-    for target in sorted({target_of(place[0]) for place in chosen}):
-        if not build(tree, target):
-            sys.exit(f"{target} is not built without changes")
-        if notices(target):
-            sys.exit(f"{target} fails without changes")
+    programs = sorted({program for place in chosen for program in FOLDERS[owner_of(place[0])]})
+    jobs = max(1, options.jobs)
+    idle = queue.SimpleQueue()
+    for number in range(jobs):
+        worker = Worker(number, max(1, (os.cpu_count() or 1) // jobs))
+        worker.prepare(programs)
+        idle.put(worker)
+    failing = [program for program in programs if worker.notices(program)]
+    if failing:
+        sys.exit(f"{', '.join(failing)}: fails without changes")
+
+    def result_of(place):
+        if tuple(place) in known:
+            return known[tuple(place)]
+        worker = idle.get()
+        try:
+            return worker.judged(place)
+        finally:
+            idle.put(worker)
+
     counts = {"noticed": 0, "survived": 0, "not built": 0}
-    for done, place in enumerate(chosen, 1):
-        result = known.get(place)
-        if result is None:
-            result = judged(tree, place)
-            with options.keep.open("a") as kept:
+    with futures.ThreadPoolExecutor(jobs) as pool, options.keep.open("a") as kept:
+        judging = {pool.submit(result_of, place): place for place in chosen}
+        for done, judged in enumerate(futures.as_completed(judging), 1):
+            place, result = judging[judged], judged.result()
+            if tuple(place) not in known:
                 kept.write(json.dumps({"place": place, "result": result}) + "\n")
-        counts[result] += 1
-        path, number, _, before, after = place
-        if result == "survived":
-            print(f"survived: {path}:{number}: '{before.strip()}' -> '{after.strip()}'", flush=True)
-        elif sys.stderr.isatty():
-            print(f"\r{done} of {len(chosen)}", end="", file=sys.stderr)
+                kept.flush()
+            counts[result] += 1
+            path, number, _, before, after = place
+            if result == "survived":
+                print(f"survived: {path}:{number}: '{before.strip()}' -> '{after.strip()}'", flush=True)
+            elif sys.stderr.isatty():
+                print(f"\r{done} of {len(chosen)}", end="", file=sys.stderr)
     print(", ".join(f"{n} {result}" for result, n in counts.items()))
     return 0
 
