@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The slowest tests of ctest, tests/slow_tests.txt, of which a check runs five.
+"""The slow tests of ctest, tests/slow_tests.txt, of which a check runs an eighth.
 
     tools/slow_tests.py draw SEED      prints the regular expression of the tests that SEED does not draw
     tools/slow_tests.py record BUILD   writes the list from the times of BUILD's runs of ctest
@@ -14,17 +14,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests/slow_tests.txt"
-LISTED = 20
-DRAWN = 5
+LISTED_SECONDS = 4
+SHARE = 8
+
+
+def slow_lines():
+    """Seconds and name of each."""
+    return [line.split(maxsplit=1) for line in LIST.read_text().splitlines() if not line.startswith("#")]
 
 
 def slow_tests():
-    """Their names; a line holds seconds and name."""
-    return [line.split(maxsplit=1)[1] for line in LIST.read_text().splitlines() if not line.startswith("#")]
+    return [name for _, name in slow_lines()]
 
 
 def drawn(seed):
-    return sorted(random.Random(seed).sample(slow_tests(), DRAWN))
+    names = slow_tests()
+    return sorted(random.Random(seed).sample(names, -(-len(names) // SHARE)))
 
 
 def left_out(seed):
@@ -41,14 +46,15 @@ def tests_of(build):
 
 
 def record(build):
-    """A test of label docs is a step of its own in a check, and is not listed."""
+    """A test of label docs is a step of its own in a check, and is not listed. One that was skipped keeps its line."""
     labels = tests_of(build)
     lines = (Path(build) / "Testing/Temporary/CTestCostData.txt").read_text().split("---")[0].splitlines()
-    times = [(float(seconds), name) for name, _, seconds in (line.rsplit(maxsplit=2) for line in lines)
+    known = {name: float(seconds) for seconds, name in slow_lines()}
+    times = [(float(seconds) or known.get(name, 0.0), name) for name, _, seconds in (line.rsplit(maxsplit=2) for line in lines)
              if "docs" not in labels.get(name, {"docs"})]
-    slowest = sorted(times, reverse=True)[:LISTED]
-    LIST.write_text("# Seconds and names of the slowest tests, which tools/slow_tests.py reads and its verb record writes.\n"
-                    + "".join(f"{seconds:.1f} {name}\n" for seconds, name in slowest))
+    slow = sorted((row for row in times if row[0] >= LISTED_SECONDS), reverse=True)
+    LIST.write_text(f"# Seconds and names of tests that take {LISTED_SECONDS} s and more: tools/slow_tests.py reads and records them.\n"
+                    + "".join(f"{seconds:.1f} {name}\n" for seconds, name in slow))
 
 
 if __name__ == "__main__":
@@ -56,6 +62,7 @@ if __name__ == "__main__":
     if verb == "record":
         record(argument)
     else:
-        print(f"slow tests: TILESCOPE_TEST_SEED={argument} draws {', '.join(drawn(argument))};"
-              f" {LISTED - DRAWN} are left to ./dev check --whole", file=sys.stderr)
+        runs = drawn(argument)
+        print(f"slow tests: TILESCOPE_TEST_SEED={argument} draws {', '.join(runs)};"
+              f" {len(slow_tests()) - len(runs)} are left to ./dev check --whole", file=sys.stderr)
         print(left_out(argument))
