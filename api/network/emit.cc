@@ -296,17 +296,19 @@ std::optional<EmittedNetwork> emit_network(const NetworkSource& source, const ar
                                            const EmitNetworkHow& how, base::Diagnostics& diags) {
   const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
-  const graph::Network& network = read->network;
-  for (const graph::OpaqueNode& n : network.opaque)
+  for (const graph::OpaqueNode& n : read->network.opaque)
     diags.error(n.at, fmt::format("node '{}' ({}): {}", n.name, n.kind, n.why));
   if (!diags.ok()) return std::nullopt;
-  const graph::Uses uses(network);
   BestPrograms best(chip, how.fuse, how.log);
+  const auto joined = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
+  const LoadedNetwork& loaded = joined ? *joined : *read;
+  const graph::Network& network = loaded.network;
+  const graph::Uses uses(network);
   const Schedule schedule(network, uses, chip, grouping_of(network, uses, how.fuse, best, how.jobs, how.constructing));
   for (const NetworkGroupRow& r : schedule.rows())
     if (!r.error.empty()) diags.error(network.at, fmt::format("node '{}': {}", r.nodes.front(), r.error));
   if (!diags.ok() || !fits(schedule.memory(), chip, diags, network.at)) return std::nullopt;
-  return Writer(*read, schedule, chip, how.dialect).write(source.name, diags);
+  return Writer(loaded, schedule, chip, how.dialect).write(source.name, diags);
 }
 
 }  // namespace tilescope::api

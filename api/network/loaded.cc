@@ -23,6 +23,7 @@ namespace {
 using graph::Element;
 
 constexpr std::array<std::string_view, 4> kFloats = {"f32", "f16", "bf16", "f64"};
+constexpr std::string_view kAllPasses = "all";
 constexpr std::array kElements = {Element::kF32, Element::kF16, Element::kBf16, Element::kF64};
 
 std::optional<Element> element_of(std::string_view dtype, base::Diagnostics& diags) {
@@ -41,9 +42,9 @@ std::vector<const graph::Pass*> passes_of(const std::string& names, base::Diagno
   std::set<std::string> chosen;
   std::istringstream words(names);
   for (std::string word; std::getline(words, word, ',');) chosen.insert(word);
-  const bool all = chosen.erase("all") > 0;
+  const bool all = chosen.erase(std::string(kAllPasses)) > 0;
   for (const graph::Pass& p : graph::passes())
-    if (chosen.erase(std::string(p.name)) > 0 || all) out.push_back(&p);
+    if (chosen.erase(std::string(p.name)) > 0 || (all && p.always)) out.push_back(&p);
   std::vector<std::string_view> known = pass_names();
   for (const std::string& word : chosen)
     diags.error({diags.add_source(base::option("pass"))},
@@ -71,7 +72,7 @@ std::vector<std::string_view> pass_names() {
 }
 
 NetworkSource to_be_timed(NetworkSource source) {
-  if (source.passes.empty()) source.passes = "all";
+  if (source.passes.empty()) source.passes = kAllPasses;
   return source;
 }
 
@@ -86,7 +87,7 @@ std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Dia
       given->push_back({variable, value, {diags.add_source(base::option("table"))}});
   const auto floats = dtype.empty() ? std::nullopt : element_of(dtype, diags);
   LoadedNetwork out;
-  graph::OpenSizes open;
+  out.simplified = chosen == kAllPasses;
   std::optional<std::vector<graph::Requests>> requests(std::in_place);
   if (!requested.empty()) requests = read_requests(requested, diags);
   if (!requests) return std::nullopt;
@@ -102,12 +103,12 @@ std::optional<LoadedNetwork> load_network(const NetworkSource& source, base::Dia
     auto model = graph::read_onnx(name, diags, graph::kShapesKnown.elements);
     if (!model || !given) return std::nullopt;
     out.model = *std::move(model);
-    for (const expr::GivenSize& g : *given) open[g.axis] = g.size;
+    for (const expr::GivenSize& g : *given) out.open[g.axis] = g.size;
   }
   if (diags.count() > errors) return std::nullopt;
   if (floats) graph::use_floats(out.model, *floats);
   for (const graph::Pass* p : passes) p->apply(out.model);
-  auto network = graph::network_of(out.model, open, {}, graph::kShapesKnown, diags);
+  auto network = graph::network_of(out.model, out.open, {}, graph::kShapesKnown, diags);
   if (!network) return std::nullopt;
   out.network = *std::move(network);
   return out;

@@ -237,9 +237,12 @@ TableRows::Rows TableRows::at(const TablePoint& point, int jobs) const {
     return Rows{lines.text(), true, false};
   };
   if (!read) return refused(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
-  const graph::Network& network = read->network;
+  if (const std::string why = too_large(read->network, graph::Uses(read->network), chip); !why.empty())
+    return refused(why);
+  const auto joined = with_joined_products(*read, fuse_, best_, jobs, [](std::size_t, std::size_t) {});
+  const LoadedNetwork& loaded = joined ? *joined : *read;
+  const graph::Network& network = loaded.network;
   const graph::Uses uses(network);
-  if (const std::string why = too_large(network, uses, chip); !why.empty()) return refused(why);
   const Schedule schedule(network, uses, chip,
                           grouping_of(network, uses, fuse_, best_, jobs, [](std::size_t, std::size_t) {}));
   const NetworkMemory memory = schedule.memory();
@@ -248,7 +251,7 @@ TableRows::Rows TableRows::at(const TablePoint& point, int jobs) const {
 
   const std::vector<NetworkGroupRow> rows = schedule.rows();
   const std::vector<GroupKind> kinds = kinds_of(schedule.groups(), network);
-  for (const Equal& e : equal_groups(rows, schedule.groups(), kinds)) add_group(e, *read, lines);
+  for (const Equal& e : equal_groups(rows, schedule.groups(), kinds)) add_group(e, loaded, lines);
   const NetworkTotal total = schedule.total(rows);
   std::map<std::string, Value> cells = {
       {"kind", kTotalKind}, {"count", 1}, {"kernels", total.kernels}, {"memory_bytes", memory.bytes()}};

@@ -31,11 +31,13 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
                                          base::Diagnostics& diags) {
   const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
-  const graph::Network& network = read->network;
-  const graph::Uses uses(network);
+  const graph::Uses uses_alone(read->network);
   BestPrograms best(chip, how.fuse, how.log);
-  Schedule unfused(network, uses, chip,
-                   grouping_of(network, uses, base::Fuse::kNone, best, how.jobs, how.constructing));
+  Schedule unfused(read->network, uses_alone, chip,
+                   grouping_of(read->network, uses_alone, base::Fuse::kNone, best, how.jobs, how.constructing));
+  const auto joined = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
+  const graph::Network& network = joined ? joined->network : read->network;
+  const graph::Uses uses(network);
   std::optional<Schedule> fused;
   if (how.fuse != base::Fuse::kNone)
     fused.emplace(network, uses, chip, grouping_of(network, uses, how.fuse, best, how.jobs, how.constructing));

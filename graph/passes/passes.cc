@@ -9,12 +9,15 @@ std::span<const Pass> passes() {
   static constexpr std::array kPasses = {
       Pass{"batch-normalisation", "normalisations of a convolution's results go into its weights and a bias",
            fold_batch_normalisations},
+      Pass{"joined-products", "products of one input by constants become one of all their columns",
+           join_products_of_one_input, false},
       Pass{"unread", "nodes whose results nothing reads are left out", drop_unread_nodes}};
   return kPasses;
 }
 
 void simplify(Model& m) {
-  for (const Pass& p : passes()) p.apply(m);
+  for (const Pass& p : passes())
+    if (p.always) p.apply(m);
 }
 
 }  // namespace tilescope::graph

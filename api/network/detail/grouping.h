@@ -16,6 +16,7 @@
 #include "api/construct.h"
 #include "api/known_parts.h"
 #include "api/network/detail/kept_programs.h"
+#include "api/network/detail/loaded.h"
 #include "arch/spec.h"
 #include "base/choices.h"
 #include "graph/subgraph.h"
@@ -69,5 +70,11 @@ struct Grouping {
 // stays alone.
 Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,
                      int jobs, const Progress& progress);
+
+// The network in which products of one input are one (graph/passes.h), of those kinds of which the model says that all
+// groups together are faster then. Nullopt where there are none, where `fuse` leaves every node alone, and where
+// simplifications were chosen by name. A kind at a time is tried, so that each costs a grouping.
+std::optional<LoadedNetwork> with_joined_products(const LoadedNetwork& n, base::Fuse fuse, BestPrograms& best, int jobs,
+                                                  const Progress& progress);
 
 }  // namespace tilescope::api

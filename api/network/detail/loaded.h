@@ -18,6 +18,8 @@ namespace tilescope::api {
 struct LoadedNetwork {
   std::string about;                           // empty of an ONNX file
   std::vector<expr::SuiteVariable> variables;  // with their values; of an ONNX file none
+  graph::OpenSizes open;                       // given sizes of an ONNX file's open dimensions
+  bool simplified = false;                     // all simplifications were asked for, and not some by name
   graph::Model model;
   graph::Network network;
 };

@@ -3,8 +3,11 @@
 
 #include "graph/passes.h"
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -89,6 +92,84 @@ TEST(Passes, WeightsNeedNoValues) {
   EXPECT_EQ(m.constants.at(m.nodes.front().inputs[1]).shape, (Shape{6, 2, 3, 3}));
   EXPECT_EQ(m.constants.at(m.nodes.front().inputs[2]).shape, (Shape{6}));
   EXPECT_FALSE(m.constants.at(m.nodes.front().inputs[1]).values);
+}
+
+// Three products of x, two of them with a sum behind them, and one whose weights two nodes read.
+Model of_one_input(std::mt19937& random, std::int64_t opset) {
+  Model m;
+  m.opset = opset;
+  m.inputs = {{"x", Element::kF32, {2, 3, 5}, std::vector<std::string>(3)}};
+  const auto constant = [&](const std::string& name, Shape shape) {
+    const std::int64_t count = elements_of(shape);
+    m.constants[name] = {Element::kF32, std::move(shape), drawn(random, count, -1, 1)};
+  };
+  const auto node = [&](const std::string& kind, std::vector<std::string> inputs, const std::string& output) {
+    ModelNode n;
+    n.kind = kind;
+    n.inputs = std::move(inputs);
+    n.outputs = {output};
+    m.nodes.push_back(n);
+  };
+  for (const auto& [name, columns] : std::vector<std::pair<std::string, std::int64_t>>{{"a", 4}, {"b", 7}, {"c", 1}}) {
+    constant("w" + name, {5, columns});
+    constant("v" + name, {columns});
+    node("MatMul", {"x", "w" + name}, "p" + name);
+    node("Add",
+         name == "b" ? std::vector<std::string>{"v" + name, "p" + name}
+                     : std::vector<std::string>{"p" + name, "v" + name},
+         "s" + name);
+  }
+  constant("wd", {5, 4});
+  constant("we", {5, 3});
+  constant("wf", {5, 2});
+  node("MatMul", {"x", "wd"}, "d");
+  node("Add", {"d", "sa"}, "with_d");
+  node("MatMul", {"x", "we"}, "e");
+  node("MatMul", {"x", "wf"}, "f");
+  node("Concat", {"with_d", "sb", "sc", "e", "f", "again"}, "y");
+  m.nodes.back().attributes["axis"] = std::int64_t{-1};
+  node("Relu", {"wf"}, "read_again");
+  node("MatMul", {"x", "read_again"}, "again");
+  m.outputs = {{"y", Element::kF32, {}, {}}, {"sb", Element::kF32, {}, {}}};
+  return m;
+}
+
+std::size_t products(const Model& m) {
+  return static_cast<std::size_t>(
+      std::count_if(m.nodes.begin(), m.nodes.end(), [](const ModelNode& n) { return n.kind == "MatMul"; }));
+}
+
+TEST(Passes, ProductsOfOneInputAreOneOfAllColumns) {
+  std::mt19937 random(20261201);
+  for (const std::int64_t opset : {11, 13, 17}) {
+    const Model m = of_one_input(random, opset);
+    const Tensor x{"x", Element::kF32, {2, 3, 5}, drawn(random, 30, -1, 1)};
+    EXPECT_EQ(kinds_of_products_of_one_input(m), (std::set<std::string>{"5 with bias 4 7 1 float", "5 4 3 float"}));
+    Model joined = m;
+    join_products_of_one_input(joined);
+    // wf is read twice, and read_again is no constant.
+    EXPECT_EQ(products(m), 7u);
+    EXPECT_EQ(products(joined), 4u);
+    EXPECT_EQ(difference(result(joined, x), result(m, x)), std::nullopt);
+    Model one_kind = m;
+    join_products_of_one_input(one_kind, {"5 4 3 float"});
+    EXPECT_EQ(products(one_kind), 6u);
+    EXPECT_EQ(difference(result(one_kind, x), result(m, x)), std::nullopt);
+    join_products_of_one_input(joined);
+    EXPECT_EQ(products(joined), 4u) << "what is joined has no other of its input";
+  }
+}
+
+TEST(Passes, JoinedWeightsNeedNoValues) {
+  std::mt19937 random(1);
+  Model m = of_one_input(random, 13);
+  m.constants.at("wb").values.reset();
+  join_products_of_one_input(m);
+  const auto weights = std::find_if(m.constants.begin(), m.constants.end(),
+                                    [](const auto& c) { return c.second.shape == Shape{5, 12}; });
+  ASSERT_NE(weights, m.constants.end());
+  EXPECT_FALSE(weights->second.values);
+  EXPECT_FALSE(m.constants.contains("wa"));
 }
 
 TEST(Passes, OfTrainingAreNone) {
