@@ -34,8 +34,10 @@ class Products {
     for (const ModelValue& v : m.outputs) results_.push_back(v.name);
   }
 
-  // Of one input, depth, element type and with or without a bias, two and more in the order of the first ones.
+  // Of one input, depth, element type and with or without a bias, two and more in the order of the first ones. What a
+  // loop or a branch inside a node reads is not known: then there are none.
   std::vector<std::vector<Product>> of_one_input() const {
+    if (std::any_of(m_.nodes.begin(), m_.nodes.end(), [](const ModelNode& n) { return n.has_graph; })) return {};
     using Key = std::tuple<std::string, std::int64_t, Element, bool>;
     std::map<Key, std::size_t> place;
     std::vector<std::vector<Product>> all, out;

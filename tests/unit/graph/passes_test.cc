@@ -157,6 +157,9 @@ TEST(Passes, ProductsOfOneInputAreOneOfAllColumns) {
     EXPECT_EQ(difference(result(one_kind, x), result(m, x)), std::nullopt);
     join_products_of_one_input(joined);
     EXPECT_EQ(products(joined), 4u) << "what is joined has no other of its input";
+    Model with_loop = m;
+    with_loop.nodes.back().has_graph = true;
+    EXPECT_TRUE(kinds_of_products_of_one_input(with_loop).empty()) << "a loop may read any tensor";
   }
 }
 
