@@ -21,6 +21,25 @@ bool rounds_in_place(const lower::Kernel& k) {
   return fetched && k.registers > 0;
 }
 
+// The kernel of the warps that have each of its roles; itself where it has none.
+std::vector<lower::Kernel> kernels_of_roles(const lower::Kernel& k) {
+  for (std::size_t s = 0; s < k.body.size(); ++s) {
+    const auto* all = std::get_if<lower::WarpSpecialized>(&k.body[s].what);
+    if (all == nullptr) continue;
+    std::vector<lower::Kernel> out(all->roles.size(), k);
+    for (std::size_t r = 0; r < out.size(); ++r) out[r].body[s].what = lower::WarpSpecialized{{all->roles[r]}};
+    return out;
+  }
+  return {k};
+}
+
+std::int64_t needed(const lower::Kernel& k, const Machine& m, Lifetimes::Made made) {
+  const Lifetimes lives(k, made);
+  const std::vector<bool> common = in_common_registers(k, m);
+  return std::max(lives.most([&](std::size_t b) { return !common[b]; }),
+                  lives.most([&](std::size_t b) { return common[b]; }) + AddressCode(k, {}).registers());
+}
+
 }  // namespace
 
 std::vector<bool> in_common_registers(const lower::Kernel& k, const Machine& m) {
@@ -33,10 +52,11 @@ std::vector<bool> in_common_registers(const lower::Kernel& k, const Machine& m) 
 }
 
 std::int64_t registers_needed(const lower::Kernel& k, const Machine& m) {
-  const Lifetimes lives(k, rounds_in_place(k) ? Lifetimes::Made::kInPlace : Lifetimes::Made::kBeside);
-  const std::vector<bool> common = in_common_registers(k, m);
-  return std::max(lives.most([&](std::size_t b) { return !common[b]; }),
-                  lives.most([&](std::size_t b) { return common[b]; }) + AddressCode(k, {}).registers());
+  if (!rounds_in_place(k)) return needed(k, m, Lifetimes::Made::kBeside);
+  std::int64_t most = 0;
+  for (const lower::Kernel& role : kernels_of_roles(k))
+    most = std::max(most, needed(role, m, Lifetimes::Made::kInPlace));
+  return most;
 }
 
 }  // namespace tilescope::sim
