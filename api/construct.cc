@@ -213,12 +213,11 @@ std::optional<RankedProgram> best_on(const arch::ArchSpec& chip, const targets::
   const auto is_same = [](const tile::RProgram& x, const tile::RProgram& y) {
     return x.nodes == y.nodes && x.edges == y.edges;
   };
-  const targets::Target& target = targets::target_of(chip);
   for (auto at = others.begin(); at != others.end(); ++at) {
     const tile::RProgram& p = **at;
     if (std::any_of(own.begin(), own.end(), [&](const RankedProgram& o) { return is_same(o.program, p); })) continue;
     if (std::any_of(others.begin(), at, [&](const tile::RProgram* o) { return is_same(*o, p); })) continue;
-    auto retargeted = target.retargeted_to(p, chip, diags, {});
+    auto retargeted = targets::carried_to(chip, p, diags, {});
     auto time = retargeted ? estimate(*retargeted, &diags, {}) : std::nullopt;
     if (!time || (best && time->total_us >= best->estimate.total_us)) continue;
     best = {std::move(*retargeted), std::move(*time)};

@@ -153,7 +153,7 @@ Timed timed(std::optional<RankedProgram> best) {
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
   base::Diagnostics diags;
-  const auto taken = targets::target_of(chip.arch).retargeted_to(p, chip.arch, diags, {});
+  const auto taken = targets::carried_to(chip.arch, p, diags, {});
   return taken ? chip.estimate(*taken, nullptr, {}) : std::nullopt;
 }
 

@@ -116,12 +116,14 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   const auto document = base::read_json(file.text, id, diags);
   auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
   if (!program) return std::nullopt;
-  if (!program->arch.empty() && program->arch != a.name)
-    diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
+  const bool of_other_chip = !program->arch.empty() && program->arch != a.name;
+  if (of_other_chip) diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   const targets::Target& target = targets::target_of(a);
   const tile::ProgramPlaces at = tile::places_of(*document, a);
   if (places != nullptr) *places = at;
-  program = target.retargeted_to(std::move(*program), a, diags, at);
+  // What a file states for its own chip holds, whatever a chip of that name is changed to.
+  program = of_other_chip ? targets::carried_to(a, std::move(*program), diags, at)
+                          : target.retargeted_to(std::move(*program), a, diags, at);
   if (program && target.lower.why_unsupported().empty()) target.lower(*program, a, diags, at);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);

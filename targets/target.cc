@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/target.h"
 
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "arch/key.h"
 #include "base/check.h"
 #include "targets/bsp/detail/row.h"
 #include "targets/simt/detail/row.h"
+#include "tile/program.h"
+#include "tile/stage_reader.h"
+#include "tile/tile_loop.h"
 
 namespace tilescope::targets {
 namespace {
@@ -52,6 +59,13 @@ const Target& target_of(const arch::ArchSpec& a) {
   }
   base::check(false, "every class of chips has a row");
   return kMemory;
+}
+
+std::optional<tile::RProgram> carried_to(const arch::ArchSpec& a, tile::RProgram p, base::Diagnostics& diags,
+                                         const tile::ProgramPlaces& at) {
+  if (auto* stages = std::get_if<std::vector<tile::StageProgram>>(&p.nodes))
+    for (tile::StageProgram& stage : *stages) stage = tile::with_blocks_of(a, std::move(stage));
+  return target_of(a).retargeted_to(std::move(p), a, diags, at);
 }
 
 std::string refused(const arch::ArchSpec& a, std::string_view refusal) {

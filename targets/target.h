@@ -159,6 +159,11 @@ struct Target {
 // The row for the chip's class.
 const Target& target_of(const arch::ArchSpec& a);
 
+// The program retargeted from another chip to this one, whose cores it fills as one that is made here: what a program
+// states of its own chip's size, the number of persistent blocks (tile/tile_loop.h), becomes this chip's.
+std::optional<tile::RProgram> carried_to(const arch::ArchSpec& a, tile::RProgram p, base::Diagnostics& diags,
+                                         const tile::ProgramPlaces& at);
+
 // Why the chip's class has no such capability, in a sentence that begins with the chip's name; empty where it has one.
 std::string refused(const arch::ArchSpec& a, std::string_view refusal);
 template <class Function>

@@ -39,6 +39,18 @@ std::string tile_loop_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   return {};
 }
 
+std::int64_t persistent_blocks_on(const StageProgram& p, const arch::ArchSpec& a) {
+  const std::int64_t blocks = a.core.count / p.cluster.blocks * p.cluster.blocks;
+  return p.blocks() > blocks ? blocks : 0;
+}
+
+StageProgram with_blocks_of(const arch::ArchSpec& a, StageProgram p) {
+  if (!p.is_persistent()) return p;
+  p.tile_loop.blocks = persistent_blocks_on(p, a);
+  if (p.tile_loop.blocks == 0) p.tile_loop = {};
+  return p;
+}
+
 std::optional<StageProgram> with_tile_loop(StageProgram p, TileLoop loop, const arch::ArchSpec& a) {
   p.tile_loop = loop;
   return tile_loop_refusal(p, a).empty() ? std::optional(std::move(p)) : std::nullopt;

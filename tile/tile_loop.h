@@ -21,6 +21,13 @@ std::int64_t rounds_of(const StageProgram& p);
 // Why the chip cannot run the program's persistent blocks; empty where it can, or where the program has none.
 std::string tile_loop_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
+// As many persistent blocks as the program has on the chip where nothing states their number: one a core, in whole
+// clusters, as another one would only do what the crews do. 0 where these are no fewer than the tiles.
+std::int64_t persistent_blocks_on(const StageProgram& p, const arch::ArchSpec& a);
+
+// A program made for another chip: its persistent blocks are as many as that, or a block for each tile.
+StageProgram with_blocks_of(const arch::ArchSpec& a, StageProgram p);
+
 // The program with such blocks; nullopt where tile_loop_refusal has a reason.
 std::optional<StageProgram> with_tile_loop(StageProgram p, TileLoop loop, const arch::ArchSpec& a);
 

@@ -100,17 +100,16 @@ bool fit_ring(StageProgram& p, const arch::ArchSpec& chip) {
 
 void add_persistent(const StageProgram& p, std::int64_t crews, const LayoutRules& rules,
                     std::vector<StageProgram>& out) {
-  const std::int64_t blocks = rules.arch.core.count / p.cluster.blocks * p.cluster.blocks;
-  const tile::TileLoop loop{blocks, crews};
-  if (loop == p.tile_loop || blocks < 1 || p.blocks() <= blocks) return;
+  const tile::TileLoop loop{tile::persistent_blocks_on(p, rules.arch), crews};
+  if (loop == p.tile_loop || loop.blocks == 0) return;
   std::optional<StageProgram> q = tile::with_tile_loop(p, loop, rules.arch);
   if (q && fit_ring(*q, rules.arch)) out.push_back(std::move(*q));
 }
 
 }  // namespace
 
-// A block a core: another one would only do what the crews do. Each of two crews has half of the registers: the tile of
-// all consumer warps is cut along its rows, where one crew's threads are as many.
+// Each of two crews has half of the registers: the tile of all consumer warps is cut along its rows, where one crew's
+// threads are as many.
 void other_tile_loops(const StageProgram& p, const LayoutRules& rules, std::vector<StageProgram>& out) {
   if (!p.by_tma() || p.matrix() == nullptr) return;
   if (p.is_persistent()) {

@@ -91,10 +91,9 @@ std::vector<MadeRow> in_sequence(std::vector<MadeRow> alone, const SweepSpec& sp
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   base::Diagnostics diags;
-  const targets::Target& target = targets::target_of(a);
-  auto taken = target.retargeted_to(*given.program, a, diags, {});
+  auto taken = targets::carried_to(a, *given.program, diags, {});
   if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(diags.sentences(), "; ")));
-  const auto estimate = target.estimate(a)(*taken, &diags, {});
+  const auto estimate = targets::target_of(a).estimate(a)(*taken, &diags, {});
   if (!estimate) return failed(diags.sentences().front());
   return row_of(std::move(*taken), *estimate, a);
 }

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/construct.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 #include "tests/support/workloads.h"
@@ -142,6 +143,21 @@ TEST(Explain, AFixedProgramIsNeverBetterThanTheBest) {
       EXPECT_GE(e.fixed_us.value_or(e.predicted_us), e.predicted_us - 1e-9) << op.id << " " << e.change.path;
     }
   }
+}
+
+// The best program has persistent blocks: a tenth more cores take a tenth more of them, and fewer rounds.
+TEST(Explain, AFixedProgramHasPersistentBlocksForAllCores) {
+  constexpr const char *kOp = "C[m,n] +=! A[m,k] * B[n,k]", *kSizes = "m=8192,n=8192,k=512";
+  const Workload w = workload(kOp, kSizes, base::Dtype::kBf16);
+  const tile::StageProgram p = construct(tests::expression(kOp, kSizes, {}, base::Dtype::kBf16), chip("h200"), {})
+                                   .programs.at(0)
+                                   .program.simt()[0];
+  ASSERT_EQ(p.tile_loop.blocks, 132) << "the search finds no persistent blocks; the sizes need to change";
+  const auto rounds = [&](double cores) { return std::ceil(static_cast<double>(p.blocks()) / cores); };
+  const Elasticity more = at(explained(w, "h200").at(0), "core.count").at(0);
+  const double fewer = std::log(rounds(144) / rounds(132)) / std::log(145.0 / 132);
+  EXPECT_LT(fewer, -0.5);
+  EXPECT_LT(more.elasticity_fixed.value(), fewer / 2);
 }
 
 TEST(Explain, ARefusedChangeBearsItsReason) {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/given.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 
@@ -42,6 +43,26 @@ std::string text_of(const std::vector<PredictedRow>& rows) {
   std::string out;
   for (const PredictedRow& r : rows) out += base::to_json(to_entries(r)) + "\n";
   return out + base::to_json(to_entries(summarize(rows)));
+}
+
+// 64 tiles of 64 x 64, by seven persistent blocks.
+TEST(ProgramFiles, KeepTheBlocksThatTheyStateForTheirOwnChip) {
+  const auto blocks_on = [](const char* name, const std::vector<arch::Override>& sets) {
+    const NamedText file = {"p.json", R"({"arch":"h200","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[n,k]","sizes":)"
+                                      R"({"m":512,"n":512,"k":256},"dtype":"f16","tiles":{"smem":)"
+                                      R"({"m":64,"n":64,"k":64}},"mapping":{"m":{"per_thread":64},)"
+                                      R"("n":{"per_thread":64}},"mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},)"
+                                      R"("num_stages":4,"copy":{"A":"tma","B":"tma"},"box":{"A":64,"B":64},)"
+                                      R"("persistent":{"blocks":7}}],"edges":[]})"};
+    base::Diagnostics diags;
+    const auto p = read_program_file(file, tests::chip(name, sets), diags);
+    tests::require_no_errors(diags);
+    return p.value().simt()[0].tile_loop.blocks;
+  };
+  EXPECT_EQ(blocks_on("h200", {}), 7);
+  EXPECT_EQ(blocks_on("h200", {{"core.count", "20"}}), 7);
+  EXPECT_EQ(blocks_on("h100_pcie", {{"core.count", "20"}}), 20);
+  EXPECT_EQ(blocks_on("h100_pcie", {}), 0) << "as many cores as tiles";
 }
 
 TEST(PredictBatch, IsTheSameForAnyNumberOfJobs) {

@@ -21,6 +21,7 @@
 #include "tests/support/random_cluster_program.h"
 #include "tile/program_json.h"
 #include "tile/staging.h"
+#include "tile/tile_loop.h"
 
 namespace tilescope::lower {
 namespace {
@@ -167,6 +168,21 @@ TEST(PersistentPrograms, AreWrittenAsTheyAreRead) {
   EXPECT_EQ(p.simt()[0].tile_loop, (tile::TileLoop{9, 2}));
   EXPECT_EQ(tests::program(base::to_json(tile::to_document(p, h100())), h100()).simt()[0].tile_loop,
             p.simt()[0].tile_loop);
+}
+
+// There are 28 tiles. Where cores are as many, each tile has a block of its own, which one crew computes.
+TEST(PersistentPrograms, OfAnotherChipHaveABlockForEachCoreOfThisOne) {
+  const auto on = [](const char* cores, std::string_view more) {
+    const tile::StageProgram p = tests::program(persistent_document(more), h100()).simt()[0];
+    return tile::with_blocks_of(tests::chip("h100_pcie", {{"core.count", cores}}), p).tile_loop;
+  };
+  constexpr std::string_view kTwoCrews = R"(,"persistent":{"blocks":10,"crews":2})";
+  EXPECT_EQ(on("9", kTwoCrews), (tile::TileLoop{9, 2}));
+  EXPECT_EQ(on("27", kTwoCrews), (tile::TileLoop{27, 2}));
+  EXPECT_EQ(on("28", kTwoCrews), tile::TileLoop{});
+  EXPECT_EQ(on("9", R"(,"cluster":{"m":2},"persistent":{"blocks":10})"), (tile::TileLoop{8, 1})) << "whole clusters";
+  EXPECT_EQ(on("1", R"(,"cluster":{"m":2},"persistent":{"blocks":10})"), tile::TileLoop{}) << "no core has a cluster";
+  EXPECT_EQ(on("9", ""), tile::TileLoop{}) << "none that has no persistent blocks gets any";
 }
 
 // Results do not take the place of the ring, which holds the next tile's operands, and crews not that of each other.
