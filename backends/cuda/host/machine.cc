@@ -72,7 +72,9 @@ struct Machine {
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
-  std::vector<LaneSync> syncs;  // by the first thread of a group
+  std::vector<LaneSync> syncs;  // by the first thread of a group of one warp
+  // The same of several warps, where one may be here and another still between its own lanes.
+  std::vector<LaneSync> syncs_of_warps;
   Mbarriers mbarriers;
   std::deque<long long> ready;  // threads, in the order of their turns
 
@@ -224,6 +226,7 @@ void run_cluster(long long number) {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(bytes_of_scratchpads(*machine.kernel)));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads * blocks), {});
   machine.syncs.assign(machine.threads.size(), {});
+  machine.syncs_of_warps.assign(machine.threads.size(), {});
   machine.mbarriers.begin_block(*machine.random);
   watch::block_begins();
   while (!machine.threads.front().ended) {
@@ -244,7 +247,7 @@ void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& g
   const auto bytes = static_cast<std::size_t>(bytes_of_scratchpads(kernel));
   void* shared = nullptr;
   if (posix_memalign(&shared, kAlignment, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
-  machine = {&kernel, pitch_of(kernel), 0, warp, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
+  machine = {&kernel, pitch_of(kernel), 0, warp, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}, {}};
   watch::kernel_begins(kernel, shared, static_cast<long long>(bytes));
   for (const long long cluster : shuffled(kernel.blocks / kernel.cluster, random)) run_cluster(cluster);
   std::free(shared);
@@ -271,7 +274,8 @@ void tilescope_barrier(int line) {
 const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line) {
   host::place.line = line;
   const int lane = (host::place.thread - host::place.first_thread) % lanes, first = host::place.thread - lane;
-  host::LaneSync& m = host::machine.syncs[static_cast<std::size_t>(first)];
+  std::vector<host::LaneSync>& syncs = lanes > host::machine.warp ? host::machine.syncs_of_warps : host::machine.syncs;
+  host::LaneSync& m = syncs[static_cast<std::size_t>(first)];
   if (m.present > 0 && (m.line != line || m.bytes != bytes || m.lanes != lanes))
     host::fail("divergent warp: a lane is here while another one is at line %d", m.line);
   m.first = first;

@@ -177,9 +177,7 @@ TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
   s.instruction = "fma.f32";
   s.tensors_in_cores = true;
   EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
-  EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).occupancy.ratio, 1);
-  a.core.count = 8;
-  EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).occupancy.ratio, 0.25);
+  EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).occupancy.ratio, 0.5);  // one of two cores computes
 }
 
 const arch::ComputeSpec& instruction(const arch::ArchSpec& a, std::string_view name) {
