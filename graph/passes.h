@@ -24,6 +24,9 @@ std::span<const Pass> passes();
 // Applies all that are always a gain.
 void simplify(Model& m);
 
+// Adds a constant under a name that begins with `name`, and returns it.
+std::string add_constant(Model& m, std::string name, Constant c);
+
 // Normalisations of a convolution's results by constants, in its weights: w scale/sqrt(variance + epsilon), and a bias.
 void fold_batch_normalisations(Model& m);
 

@@ -300,8 +300,7 @@ std::optional<EmittedNetwork> emit_network(const NetworkSource& source, const ar
     diags.error(n.at, fmt::format("node '{}' ({}): {}", n.name, n.kind, n.why));
   if (!diags.ok()) return std::nullopt;
   BestPrograms best(chip, how.fuse, how.log);
-  const auto joined = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
-  const LoadedNetwork& loaded = joined ? *joined : *read;
+  const LoadedNetwork loaded = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
   const graph::Network& network = loaded.network;
   const graph::Uses uses(network);
   const Schedule schedule(network, uses, chip, grouping_of(network, uses, how.fuse, best, how.jobs, how.constructing));

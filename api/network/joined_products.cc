@@ -19,16 +19,15 @@ std::optional<double> time_of_groups(const graph::Network& n, base::Fuse fuse, B
 
 }  // namespace
 
-std::optional<LoadedNetwork> with_joined_products(const LoadedNetwork& n, base::Fuse fuse, BestPrograms& best, int jobs,
-                                                  const Progress& progress) {
-  if (fuse == base::Fuse::kNone || !n.simplified) return std::nullopt;
+LoadedNetwork with_joined_products(LoadedNetwork n, base::Fuse fuse, BestPrograms& best, int jobs,
+                                   const Progress& progress) {
+  if (fuse == base::Fuse::kNone || !n.simplified) return n;
   const std::set<std::string> kinds = graph::kinds_of_products_of_one_input(n.model);
-  if (kinds.empty()) return std::nullopt;
+  if (kinds.empty()) return n;
   auto least = time_of_groups(n.network, fuse, best, jobs, progress);
-  std::optional<LoadedNetwork> out;
+  if (!least) return n;
   for (const std::string& kind : kinds) {
-    if (!least) return std::nullopt;
-    LoadedNetwork tried = out ? *out : n;
+    LoadedNetwork tried = n;
     graph::join_products_of_one_input(tried.model, {kind});
     base::Diagnostics unread;
     auto network = graph::network_of(tried.model, tried.open, {}, graph::kShapesKnown, unread);
@@ -37,9 +36,9 @@ std::optional<LoadedNetwork> with_joined_products(const LoadedNetwork& n, base::
     const auto time = time_of_groups(tried.network, fuse, best, jobs, progress);
     if (!time || *time >= *least) continue;
     least = time;
-    out = std::move(tried);
+    n = std::move(tried);
   }
-  return out;
+  return n;
 }
 
 }  // namespace tilescope::api

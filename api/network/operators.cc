@@ -21,8 +21,8 @@ std::optional<std::vector<NetworkOperator>> operators_of_network(const NetworkSo
   const auto read = load_network(to_be_timed(source), diags);
   if (!read) return std::nullopt;
   BestPrograms best(chip, fuse, {});
-  const auto joined = with_joined_products(*read, fuse, best, jobs, progress);
-  const graph::Network& network = joined ? joined->network : read->network;
+  const LoadedNetwork joined = with_joined_products(*read, fuse, best, jobs, progress);
+  const graph::Network& network = joined.network;
   Grouping grouping = grouping_of(network, graph::Uses(network), fuse, best, jobs, progress);
   std::vector<NetworkOperator> out;
   std::map<std::string, std::size_t> known;

@@ -239,8 +239,7 @@ TableRows::Rows TableRows::at(const TablePoint& point, int jobs) const {
   if (!read) return refused(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
   if (const std::string why = too_large(read->network, graph::Uses(read->network), chip); !why.empty())
     return refused(why);
-  const auto joined = with_joined_products(*read, fuse_, best_, jobs, [](std::size_t, std::size_t) {});
-  const LoadedNetwork& loaded = joined ? *joined : *read;
+  const LoadedNetwork loaded = with_joined_products(*read, fuse_, best_, jobs, [](std::size_t, std::size_t) {});
   const graph::Network& network = loaded.network;
   const graph::Uses uses(network);
   const Schedule schedule(network, uses, chip,

@@ -35,8 +35,8 @@ std::optional<NetworkTimes> time_network(const NetworkSource& source, const arch
   BestPrograms best(chip, how.fuse, how.log);
   Schedule unfused(read->network, uses_alone, chip,
                    grouping_of(read->network, uses_alone, base::Fuse::kNone, best, how.jobs, how.constructing));
-  const auto joined = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
-  const graph::Network& network = joined ? joined->network : read->network;
+  const LoadedNetwork joined = with_joined_products(*read, how.fuse, best, how.jobs, how.constructing);
+  const graph::Network& network = joined.network;
   const graph::Uses uses(network);
   std::optional<Schedule> fused;
   if (how.fuse != base::Fuse::kNone)

@@ -80,7 +80,8 @@ class Folder {
       for (std::size_t i = 1; i < names->size(); ++i)
         if (--readers_[(*names)[i]] == 0) m_.constants.erase((*names)[i]);
     const std::string name = conv.outputs[0];
-    conv.inputs = {conv.inputs[0], add(name + ".weights", std::move(folded)), add(name + ".bias", std::move(shift))};
+    conv.inputs = {conv.inputs[0], add_constant(m_, name + ".weights", std::move(folded)),
+                   add_constant(m_, name + ".bias", std::move(shift))};
     conv.outputs = normalisation.outputs;
     return true;
   }
@@ -99,12 +100,6 @@ class Folder {
       const double b = of[4] == nullptr ? 0 : (*of[4]->values)[c];
       shift.values->push_back(rounded(weights.element, (b - (*of[2]->values)[c]) * s + (*of[1]->values)[c]));
     }
-  }
-
-  std::string add(std::string name, Constant c) {
-    while (m_.constants.contains(name)) name += '_';
-    m_.constants.emplace(name, std::move(c));
-    return name;
   }
 
   Model& m_;

@@ -88,11 +88,6 @@ class Products {
   std::vector<std::string> results_;
 };
 
-std::string free_name(const Model& m, std::string name) {
-  while (m.constants.contains(name)) name += '_';
-  return name;
-}
-
 // Constants of as many rows side by side, which leave the model.
 std::string joined(Model& m, const std::vector<std::string>& parts, const std::string& name) {
   Constant all = m.constants.at(parts.front());
@@ -115,9 +110,7 @@ std::string joined(Model& m, const std::vector<std::string>& parts, const std::s
       }
   }
   for (const std::string& p : parts) m.constants.erase(p);
-  std::string out = free_name(m, name);
-  m.constants.emplace(out, std::move(all));
-  return out;
+  return add_constant(m, name, std::move(all));
 }
 
 // The first nodes of a set compute all of it, and a node behind them splits the columns. The others go to `gone`.

@@ -2,6 +2,7 @@
 #include "graph/passes.h"
 
 #include <array>
+#include <utility>
 
 namespace tilescope::graph {
 
@@ -18,6 +19,12 @@ std::span<const Pass> passes() {
 void simplify(Model& m) {
   for (const Pass& p : passes())
     if (p.always) p.apply(m);
+}
+
+std::string add_constant(Model& m, std::string name, Constant c) {
+  while (m.constants.contains(name)) name += '_';
+  m.constants.emplace(name, std::move(c));
+  return name;
 }
 
 }  // namespace tilescope::graph

@@ -71,10 +71,10 @@ struct Grouping {
 Grouping grouping_of(const graph::Network& network, const graph::Uses& uses, base::Fuse fuse, BestPrograms& best,
                      int jobs, const Progress& progress);
 
-// The network in which products of one input are one (graph/passes.h), of those kinds of which the model says that all
-// groups together are faster then. Nullopt where there are none, where `fuse` leaves every node alone, and where
-// simplifications were chosen by name. A kind at a time is tried, so that each costs a grouping.
-std::optional<LoadedNetwork> with_joined_products(const LoadedNetwork& n, base::Fuse fuse, BestPrograms& best, int jobs,
-                                                  const Progress& progress);
+// The network with products of one input joined (graph/passes.h), those kinds of them with which the model finds all
+// groups together faster. The same network where `fuse` leaves every node alone, and where simplifications were chosen
+// by name. A kind at a time is tried, so that each costs a grouping.
+LoadedNetwork with_joined_products(LoadedNetwork n, base::Fuse fuse, BestPrograms& best, int jobs,
+                                   const Progress& progress);
 
 }  // namespace tilescope::api

@@ -67,8 +67,8 @@ TEST(Registers, AreOfWhatIsInUseAtATime) {
   EXPECT_EQ(registers_needed(meeting(12, 20, 15, 0).kernels.front(), m), 20 + 15 + 5);
 }
 
-// A thread brings twenty sums, rounds them to two bytes each, and stores these, and where `again` the first sum, too.
-// With `apart`, each is made of the sum that lies so many places further.
+// A thread loads twenty sums, rounds them to two bytes each, and stores these, and the first sum too where `again`. The
+// i-th rounded value comes from the sum at i + apart.
 lower::Module rounding(std::int64_t apart, bool again) {
   constexpr std::int64_t kThreads = 128, kSums = 20;
   HandKernel k(1, kThreads);
